@@ -1,11 +1,11 @@
 //! What a query asks of columns, and what encoded values say of it.
 //!
-//! A caller brings predicates on one column ([`predicate`]), as sets of numbers ([`ranges`]),
-//! lists ([`text_list`]), patterns or beginnings of text ([`pattern`], [`prefixes`]) where they are
-//! no more, and keys of joins ([`key_set`], [`key_sketch`]). A [`verdict`] is what one of them
-//! means for a column of a segment, encoded as it is there, with conditions [`on_offsets`], if it
-//! can be, 64 rows at once ([`blocks`]); two columns are compared with each other by a
-//! [`comparison`].
+//! A caller brings predicates on one column ([`predicate`]), as sets of numbers ([`ranges`]), lists
+//! ([`text_list`]), patterns, beginnings or ends of text ([`pattern`], [`prefixes`],
+//! [`text_bound`]) where they are no more, and keys of joins ([`key_set`], [`key_sketch`]). A
+//! [`verdict`] is what one of them means for a column of a segment, encoded as it is there, with
+//! conditions [`on_offsets`], if it can be, 64 rows at once ([`blocks`]); two columns are compared
+//! with each other by a [`comparison`].
 
 mod automaton;
 #[cfg(target_arch = "x86_64")]
@@ -21,5 +21,6 @@ pub(crate) mod plain;
 pub(crate) mod predicate;
 pub(crate) mod prefixes;
 pub(crate) mod ranges;
+pub(crate) mod text_bound;
 pub(crate) mod text_list;
 pub(crate) mod verdict;

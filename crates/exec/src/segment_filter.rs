@@ -154,7 +154,9 @@ impl SegmentFilter {
             Verdict::None => return Evaluation::NoRow,
             Verdict::Unknown => return Evaluation::Decoded,
             Verdict::All => {}
-            Verdict::Like(_) | Verdict::LikeCodes(_) => self.texts.push((column, verdict)),
+            Verdict::Like(_) | Verdict::LikeCodes(_) | Verdict::BoundCodes(_) => {
+                self.texts.push((column, verdict));
+            }
             _ => self.numbers.push((column, verdict)),
         }
         Evaluation::Encoded

@@ -59,6 +59,10 @@ fn whatever_is_asked_of_codes_is_answered_by_codes() {
             // Values of the column, of its like, and none.
             let mut cells = vec![Cell::Null, Cell::Number(0), Cell::text("AIR"), Cell::float(1.5)];
             cells.extend((0..9).map(|row| shape.cell(&mut random, row)));
+            if cells.iter().any(|cell| matches!(cell, Cell::Bytes(_))) {
+                // Nobody compares them with text.
+                cells.retain(|cell| !matches!(cell, Cell::Text(_)));
+            }
             for _ in 0..25 {
                 let asked = Asked::draw(&cells, &mut random, 2);
                 let evaluation = check(&world, &asked, shape.name);

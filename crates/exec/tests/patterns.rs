@@ -49,6 +49,39 @@ fn patterns_over_text_of_every_encoding() {
     }
 }
 
+/// Texts that come before others, and those that do not: values of the column, their beginnings,
+/// what goes on behind them, and what is none.
+#[test]
+fn bounds_over_text_of_every_encoding() {
+    for (seed, shape) in texts().iter().enumerate() {
+        for nulls in [Nulls::No, Nulls::Some] {
+            let world = shape.build(2_001, nulls, seed as u64);
+            let mut random = Random(seed as u64 + 177);
+            let drawn = (0..30).map(|at| {
+                let Cell::Text(text) = random.of(&world.cells) else { return "m".to_owned() };
+                let letters = random.below(text.chars().count() as u64 + 1) as usize;
+                match at % 3 {
+                    0 => text,
+                    1 => text.chars().take(letters).collect(),
+                    _ => {
+                        text.chars().take(letters).collect::<String>() + random.of(&["a", "é", "~"])
+                    }
+                }
+            });
+            let drawn: Vec<String> = drawn.collect();
+            let given = ["", "a", "\u{10ffff}", " "].map(str::to_owned);
+            for text in given.into_iter().chain(drawn) {
+                let less = Asked::Less(Cell::Text(text.clone()));
+                for asked in [less.clone(), Asked::Not(Box::new(less))] {
+                    let evaluation = check(&world, &asked, shape.name);
+                    let is_value = shape.encoding == "constant" && nulls == Nulls::Some;
+                    assert_eq!(evaluation == Evaluation::Decoded, is_value, "{text}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn patterns_with_other_wildcards_and_escapes_are_left_to_the_caller() {
     for pattern in ["a_%", "_", "a\\%%", "%\\", "\\%", "a", "", "100\\%"] {

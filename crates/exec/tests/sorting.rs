@@ -6,7 +6,7 @@ mod random;
 use std::cmp::Ordering;
 
 use random::Random;
-use remanent_exec::{Given, Refused, Slice, SortKey, Texts, sort_rows};
+use remanent_exec::{Given, Refused, Slice, SortBound, SortKey, Texts, sort_rows};
 
 /// Values of a column; those that are null are none.
 #[derive(Clone, Debug)]
@@ -183,7 +183,7 @@ fn orders_are_those_of_a_stable_sort() {
         let mut random = Random(seed);
         let rows = match random.below(4) {
             0 => random.below(5),
-            1 => 2000 + random.below(600),
+            1 => 2000 + random.below(1000),
             _ => random.below(100),
         } as usize;
         let columns: Vec<_> = (0..1 + random.below(4))
@@ -273,4 +273,51 @@ fn it_ends_when_it_is_told_to() {
     }
     let none = key(Slice::Other);
     assert_eq!(sort_rows(&[none], rows, &mut |_| true, &mut || false), Ok(None));
+}
+
+#[test]
+fn bounds_stand_to_rows_as_sorts_have_it() {
+    let (mut before_any, mut equal_to_any, mut nulls) = (0, 0, 0);
+    for seed in 0..600 {
+        let mut random = Random(seed);
+        let rows =
+            1 + if random.below(4) == 0 { 1500 + random.below(1500) } else { random.below(60) };
+        let rows = rows as usize;
+        let (descending, nulls_first) = (random.below(2) == 0, random.below(2) == 0);
+        let column = Column { values: values(&mut random, rows), descending, nulls_first };
+        let (row, another) =
+            (random.below(rows as u64) as usize, random.below(rows as u64) as usize);
+        column.with_key(|key| {
+            let bound = SortBound::of(&key, row).expect("numbers and texts");
+            let (mut before, mut equal) = (Vec::new(), Vec::new());
+            assert!(bound.split(&key.values, rows, &mut before, &mut equal));
+            let those = |wanted: Ordering| -> Vec<u32> {
+                let rows = (0..rows).filter(|other| column.compare(*other, row) == wanted);
+                rows.map(|row| row as u32).collect()
+            };
+            assert_eq!(before, those(Ordering::Less), "seed {seed}, row {row}: {column:?}");
+            assert_eq!(equal, those(Ordering::Equal), "seed {seed}, row {row}: {column:?}");
+            let other = SortBound::of(&key, another).expect("numbers and texts");
+            assert_eq!(bound.compare(&other), column.compare(row, another), "seed {seed}");
+            before_any += usize::from(!before.is_empty());
+            equal_to_any += usize::from(equal.len() > 1);
+            nulls += usize::from(bound.is_null());
+        });
+    }
+    assert!(before_any > 300 && equal_to_any > 100 && nulls > 30);
+}
+
+#[test]
+fn bounds_of_other_kinds_split_nothing() {
+    let key = |values| SortKey {
+        values: Given { values, nulls: None, range: None },
+        descending: false,
+        nulls_first: false,
+    };
+    let bound = SortBound::of(&key(Slice::I64(&[3])), 0).expect("a number");
+    let (mut before, mut equal) = (Vec::new(), Vec::new());
+    let floats = key(Slice::F64(&[1.0]));
+    assert!(!bound.split(&floats.values, 1, &mut before, &mut equal));
+    assert!(before.is_empty() && equal.is_empty());
+    assert_eq!(SortBound::of(&key(Slice::Other), 0), None);
 }

@@ -7,6 +7,7 @@
 
 use std::fmt::Debug;
 
+use crate::conditions::text_bound::TextBound;
 use crate::encodings::encoded_texts::EncodedTexts;
 use crate::row_bytes::place::Place;
 use crate::row_bytes::tile::RowTile;
@@ -30,6 +31,11 @@ pub trait Find: Debug + Send + Sync {
 pub trait TextPattern: Debug + Send + Sync {
     /// What it is made of, if it is a LIKE.
     fn parts(&self) -> Option<&PatternParts>;
+
+    /// The text that others are compared with, if that is what it asks.
+    fn bound(&self) -> Option<&TextBound> {
+        None
+    }
 
     /// Leaves the rows of a stretch, which begins with row `first`, whose texts meet it.
     fn filter(&self, texts: &EncodedTexts<'_>, first: usize, rows: &mut RowBits);

@@ -19,6 +19,7 @@ use crate::conditions::pattern::TextPattern;
 use crate::conditions::plain::{self, PlainBytes};
 use crate::conditions::predicate::ColumnPredicate;
 use crate::conditions::ranges::{NumberRange, NumberRanges};
+use crate::conditions::text_bound::BoundOnCodes;
 use crate::decode::{consecutive, dictionary_values, from_values};
 use crate::encodings::encoded_texts::EncodedTexts;
 use crate::encodings::offsets::{Offsets, with_offsets};
@@ -57,6 +58,8 @@ pub(crate) enum Verdict {
     Like(Arc<dyn TextPattern>),
     /// By the codes of the text's symbols.
     LikeCodes(Box<Automaton>),
+    /// By how the text with these codes stands to another one.
+    BoundCodes(Box<BoundOnCodes>),
 }
 
 impl Verdict {
@@ -113,8 +116,11 @@ impl Verdict {
                 None => Self::Unknown,
             },
             Encoding::Fsst { symbols, .. } => {
-                let parts = predicate.pattern().and_then(|pattern| pattern.parts());
-                let automaton = parts.and_then(|parts| Automaton::new(parts, &symbols));
+                let Some(pattern) = predicate.pattern() else { return Self::Unknown };
+                if let Some(bound) = pattern.bound() {
+                    return Self::BoundCodes(Box::new(BoundOnCodes::new(bound, &symbols)));
+                }
+                let automaton = pattern.parts().and_then(|it| Automaton::new(it, &symbols));
                 automaton.map_or(Self::Unknown, |it| Self::LikeCodes(Box::new(it)))
             }
             _ => Self::Unknown,
@@ -233,6 +239,7 @@ impl Verdict {
                 match self {
                     Self::Like(pattern) => pattern.filter(&texts, first, rows),
                     Self::LikeCodes(automaton) => automaton.filter(&texts, first, rows),
+                    Self::BoundCodes(bound) => bound.filter(&texts, first, rows),
                     _ => {}
                 }
             }

@@ -12,6 +12,8 @@ use crate::sources::source::{Given, Loader, Slice, Source, Texts, has_bit};
 
 /// Different texts that get ranks, at most.
 const RANKED_MAX: usize = 1 << 16;
+/// Rows from which on ranks are worth looking for: fewer are compared.
+const RANKED_MIN: usize = 1 << 11;
 /// Rows of which at most half may have different texts, for ranks to be worth looking for.
 const SAMPLED_ROWS: usize = 1 << 12;
 /// Bytes of a text that its number has.
@@ -142,7 +144,10 @@ impl<'g> KeyCodes<'g> {
                 values[rows].iter().enumerate().for_each(|(at, it)| put(at, offset(it)));
             }
             Kind::Floats(values) => {
-                values[rows].iter().enumerate().for_each(|(at, it)| put(at, of_float(*it).into()));
+                values[rows]
+                    .iter()
+                    .enumerate()
+                    .for_each(|(at, it)| put(at, float_number(*it).into()));
             }
             Kind::Ranks(ranks) => {
                 ranks[rows].iter().enumerate().for_each(|(at, rank)| put(at, (*rank).into()));
@@ -165,7 +170,7 @@ impl<'g> KeyCodes<'g> {
             (false, false) => match &self.kind {
                 Kind::Numbers { loader, .. } => number(loader, one).cmp(&number(loader, other)),
                 Kind::Wide { values, .. } => values[one].cmp(&values[other]),
-                Kind::Floats(values) => of_float(values[one]).cmp(&of_float(values[other])),
+                Kind::Floats(values) => float_number(values[one]).cmp(&float_number(values[other])),
                 Kind::Ranks(ranks) => ranks[one].cmp(&ranks[other]),
                 Kind::Prefixes { texts, .. } => texts.get(one).cmp(texts.get(other)),
             },
@@ -184,7 +189,7 @@ fn number(loader: &Loader<'_>, row: usize) -> i64 {
 
 /// A float as a number in its order, as PostgreSQL has it: NaN is one, above all others, and zero
 /// has no sign.
-fn of_float(value: f64) -> u64 {
+pub(super) fn float_number(value: f64) -> u64 {
     let value = match value {
         it if it.is_nan() => f64::NAN.abs(),
         0.0 => 0.0,
@@ -230,6 +235,9 @@ fn ranks(
     is_null: impl Fn(usize) -> bool,
     account: &mut Account<'_>,
 ) -> Result<Option<(Vec<u32>, usize)>, Refused> {
+    if rows < RANKED_MIN {
+        return Ok(None);
+    }
     let mut known = KnownTexts::new();
     let mut ranks: Vec<u32> = Vec::new();
     account.reserve(&mut ranks, rows)?;

@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use remanent_exec::{
-    ColumnPredicate, Decoded, Find, Matches, NumberRanges, Pattern, TextList, TextPattern,
+    ColumnPredicate, Decoded, Find, Matches, NumberRanges, Pattern, TextBound, TextList,
+    TextPattern,
 };
 
 use super::random::Random;
@@ -104,6 +105,18 @@ impl Asked {
         }
     }
 
+    /// The text that it compares others with, if it does no more.
+    fn bound(&self) -> Option<TextBound> {
+        match self {
+            Self::Less(Cell::Text(than)) => Some(TextBound::new(than, Ordering::Less, false)),
+            Self::Not(asked) => match asked.as_ref() {
+                Self::Less(Cell::Text(than)) => Some(TextBound::new(than, Ordering::Greater, true)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Predicates on values such as these, of which some are no value of the column.
     pub(crate) fn draw(cells: &[Cell], random: &mut Random, depth: u32) -> Self {
         let cell = |random: &mut Random| random.of(cells);
@@ -172,7 +185,7 @@ impl Given {
             Asked::Like { pattern, negated } => {
                 parse(pattern, *negated).map(|it| Arc::new(it) as Arc<dyn TextPattern>)
             }
-            _ => None,
+            asked => asked.bound().map(|it| Arc::new(it) as Arc<dyn TextPattern>),
         };
         let (ranges, texts) = (asked.ranges(), asked.texts());
         Self { asked, pattern, ranges, texts }

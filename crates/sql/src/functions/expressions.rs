@@ -48,12 +48,17 @@ pub(crate) fn rewrite_own(
         schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &columns)?);
     }
     let names = NamePreserver::new(&plan);
-    plan.map_expressions(|expr| {
+    let mut named = |expr: Expr| {
         let name = names.save(&expr);
         let rewritten = expr.transform_up(|expr| {
             Cancel::check_current()?;
             rewrite(expr, &schema)
         })?;
         Ok(rewritten.update_data(|expr| name.restore(expr)))
+    };
+    plan.map_expressions(|expr| match expr {
+        // Its keys have names, not the set.
+        Expr::GroupingSet(_) => expr.map_children(&mut named),
+        expr => named(expr),
     })
 }

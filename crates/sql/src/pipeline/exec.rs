@@ -85,6 +85,12 @@ impl PipelineExec {
         BaselineMetrics::new(&self.metrics, partition)
     }
 
+    /// The operator over another source.
+    pub(super) fn over_source(&self, source: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        let builds = self.pipeline.inputs().into_iter().skip(1).map(Arc::clone);
+        Arc::new(self.over(std::iter::once(source).chain(builds).collect()))
+    }
+
     fn over(&self, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Self {
         let pipeline = Arc::new(self.pipeline.with_inputs(inputs));
         let metrics = ExecutionPlanMetricsSet::new();

@@ -8,8 +8,9 @@
 //! are told ([`told`]) which keys these are. Then the rows of the source come [`piece`] by piece,
 //! as they are encoded, and go through the joins as numbers of rows ([`flow`]); [`values`] are made
 //! of those that are left, for those columns that somebody asks for. An [`aggregate`] takes them
-//! without batches between.
+//! without batches between, and so does what wants the first rows alone ([`top_k`]).
 
+mod memo;
 pub(crate) mod texts;
 pub(crate) mod values;
 
@@ -31,5 +32,7 @@ pub(crate) mod running;
 pub(crate) mod exec;
 
 pub(crate) mod sorting;
+
+pub(crate) mod top_k;
 
 pub(crate) mod aggregate;

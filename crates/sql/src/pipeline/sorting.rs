@@ -36,8 +36,8 @@ use crate::error::{Error, Result, SqlState};
 use crate::limits::cancel::Cancel;
 use crate::scan::BATCH_ROWS;
 
-/// Of fewer rows that are wanted, DataFusion keeps only those, and tells scans which these may be.
-const FETCH_MIN: usize = 10_000;
+/// Fewer rows that are wanted are kept alone, and others are not sorted.
+pub(super) const FETCH_MIN: usize = 10_000;
 
 /// Bytes that sorting takes for each row, at most, beside the row itself.
 const SORTING_BYTES: usize = 40;
@@ -80,7 +80,7 @@ impl SortedExec {
 }
 
 /// Whether values of a type are numbers or texts.
-fn can_be_sorted(data_type: &DataType) -> bool {
+pub(super) fn can_be_sorted(data_type: &DataType) -> bool {
     use DataType as D;
     let is_other = matches!(data_type, D::Boolean | D::Float64 | D::Decimal128(..));
     is_other || is_whole(data_type) || matches!(data_type, D::Utf8 | D::LargeUtf8 | D::Utf8View)

@@ -9,7 +9,7 @@ use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Decimal128Array, RecordBatch, RecordBatchOptions,
 };
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{self as dt, DataType, Schema, SchemaRef, TimeUnit};
+use datafusion::arrow::datatypes::{self as dt, DataType, Field, Schema, SchemaRef, TimeUnit};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::error::{DataFusionError, Result as PlanResult};
 use datafusion::execution::memory_pool::MemoryReservation;
@@ -18,6 +18,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::utils::collect_columns;
 use remanent_exec::{Given, NumberRange, Refused, Slice, Texts};
 
+use super::memo::Memo;
 use crate::error::{Error, Result};
 
 /// An expression over some columns of a scan.
@@ -28,6 +29,8 @@ pub(crate) struct Computed {
     schema: SchemaRef,
     /// Over these columns alone.
     expr: Arc<dyn PhysicalExpr>,
+    /// What it said of the numbers of its only column.
+    memo: Option<Arc<Memo>>,
 }
 
 impl Computed {
@@ -46,15 +49,21 @@ impl Computed {
             let place = columns.binary_search(&column.index()).unwrap_or_default();
             Ok(Transformed::yes(Arc::new(Column::new(column.name(), place))))
         })?;
-        let schema = Arc::new(scan.project(&columns)?);
-        Ok(Self { columns, schema, expr: moved.data })
+        let mut schema = scan.project(&columns)?;
+        let memo = if columns.len() == 1 { Memo::of(expr)? } else { None };
+        if memo.is_some() {
+            // It is computed of null as well, whether there are nulls or not.
+            let nullable = |field: &Arc<Field>| field.as_ref().clone().with_nullable(true);
+            schema = Schema::new(schema.fields().iter().map(nullable).collect::<Vec<_>>());
+        }
+        Ok(Self { columns, schema: Arc::new(schema), expr: moved.data, memo })
     }
 
     /// What is never asked for its values.
     pub(crate) fn none() -> Self {
         let expr =
             datafusion::physical_expr::expressions::lit(datafusion::common::ScalarValue::Null);
-        Self { columns: Vec::new(), schema: Arc::new(Schema::empty()), expr }
+        Self { columns: Vec::new(), schema: Arc::new(Schema::empty()), expr, memo: None }
     }
 
     /// Places of the columns that it is computed of.
@@ -84,6 +93,19 @@ impl Computed {
         array: impl FnMut(usize) -> Result<ArrayRef>,
     ) -> Result<ArrayRef> {
         let arrays = self.columns.iter().copied().map(array).collect::<Result<Vec<_>>>()?;
+        if let (Some(memo), [values]) = (&self.memo, arrays.as_slice()) {
+            let results = memo.results(values, |values| {
+                let rows = values.len();
+                self.evaluated(vec![values], rows)
+            })?;
+            if let Some(results) = results {
+                return Ok(results);
+            }
+        }
+        self.evaluated(arrays, rows)
+    }
+
+    fn evaluated(&self, arrays: Vec<ArrayRef>, rows: usize) -> Result<ArrayRef> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = Arc::clone(&self.schema);
         let batch = RecordBatch::try_new_with_options(schema, arrays, &options)?;
@@ -164,6 +186,9 @@ impl Values {
             DataType::Timestamp(TimeUnit::Microsecond, _) => {
                 slice!(I64, TimestampMicrosecondType)
             }
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => {
+                slice!(I64, TimestampNanosecondType)
+            }
             DataType::Decimal128(..) => slice!(I128, Decimal128Type),
             DataType::Float64 => slice!(F64, Float64Type),
             DataType::Utf8View => Slice::Texts(self),
@@ -197,7 +222,7 @@ pub(crate) fn is_whole(data_type: &DataType) -> bool {
         || match data_type {
             DataType::Date32
             | DataType::Time64(TimeUnit::Microsecond)
-            | DataType::Timestamp(TimeUnit::Microsecond, _) => true,
+            | DataType::Timestamp(TimeUnit::Microsecond | TimeUnit::Nanosecond, _) => true,
             DataType::Decimal128(digits, _) => *digits <= DIGITS_MAX,
             _ => false,
         }

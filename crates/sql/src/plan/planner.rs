@@ -49,11 +49,13 @@ use crate::limits::spill::Spilling;
 use crate::rules::by_index::OrderByIndex;
 use crate::rules::coercion::floats::FloatsBesideNumerics;
 use crate::rules::coercion::literals;
-use crate::rules::implicit_keys::WithoutImplicitKeys;
+use crate::rules::groups::filters::FiltersInArguments;
+use crate::rules::groups::grouping_sets::SetsOfGroups;
+use crate::rules::groups::implicit_keys::WithoutImplicitKeys;
+use crate::rules::groups::limit_aggregate::LimitScalarAggregate;
 use crate::rules::joins::constant_keys::WithoutConstantKeys;
 use crate::rules::joins::not_in;
 use crate::rules::joins::not_in::NotInConstants;
-use crate::rules::limit_aggregate::LimitScalarAggregate;
 use crate::rules::lists::ListsOfConstants;
 use crate::rules::native_operators::NativeOperators;
 use crate::rules::ordered::OrdersOfTheirOwn;
@@ -156,7 +158,8 @@ impl QueryPlanner for Planner {
 
 /// Rules for what was bound: one of ours before DataFusion's, the others behind.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
-    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 8] = [
+    let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 10] = [
+        Arc::new(FiltersInArguments),
         Arc::new(CheckedArithmetic::new()),
         Arc::new(ListsOfConstants),
         Arc::new(LimitScalarAggregate),
@@ -164,6 +167,7 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(Subqueries),
         Arc::new(OrdersOfTheirOwn),
         Arc::new(WithoutImplicitKeys),
+        Arc::new(SetsOfGroups),
         Arc::new(StripDependencies),
     ];
     let first: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(FloatsBesideNumerics);

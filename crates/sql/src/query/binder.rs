@@ -27,7 +27,7 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast;
 
-use super::rewrite;
+use super::{items, rewrite};
 use crate::catalog::privilege::Privilege;
 use crate::catalog::role::Actor;
 use crate::catalog::snapshot::Snapshot;
@@ -44,6 +44,7 @@ use crate::names::{Name, fold};
 use crate::plan::size;
 use crate::privileges::{Access, of_relation};
 use crate::rules::coercion::literals;
+use crate::rules::groups::grouping_sets::with_columns_for_keys;
 use crate::rules::joins::multiplicity;
 use crate::scan::provider::TableSourceOf;
 use crate::session_functions::backends;
@@ -163,7 +164,7 @@ impl<'s> Binder<'s> {
         let bound = bound?;
         // Before anything goes through it: named queries may have made it huge.
         size::levels_of(&bound)?;
-        Ok(multiplicity::counted(literals::typed(bound)?)?)
+        Ok(multiplicity::counted(literals::typed(with_columns_for_keys(bound)?)?)?)
     }
 
     /// The plan of a select list over these rows, whose columns are of several tables.
@@ -208,7 +209,7 @@ impl<'s> Binder<'s> {
                 other => return Err(Error::unsupported(format!("{other} here"))),
             }
         }
-        let mut seen = rewrite::Seen::default();
+        let mut seen = items::Seen::default();
         let named = bound.into_iter().map(|expr| {
             let name = expr.schema_name().to_string();
             let name = match &expr {
@@ -217,7 +218,7 @@ impl<'s> Binder<'s> {
                 _ => name,
             };
             let again = seen.again(&name);
-            if again == 0 { expr } else { expr.unalias().alias(rewrite::marked(&name, again)) }
+            if again == 0 { expr } else { expr.unalias().alias(items::marked(&name, again)) }
         });
         let named: Vec<Expr> = named.collect();
         let plan = LogicalPlanBuilder::from(rows).project(named)?.build()?;

@@ -2,6 +2,8 @@
 //!
 //! `docs/path-of-a-query.md` follows one from its text to its rows.
 
+mod items;
+
 pub(crate) mod rewrite;
 
 pub(crate) mod quantified;

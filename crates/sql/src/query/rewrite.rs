@@ -3,7 +3,6 @@
 //! Functions of the session become constants or learn whose session it is; types that are text in
 //! rows become text. What would be ignored silently is refused.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
@@ -18,7 +17,6 @@ use crate::context::StatementContext;
 use crate::context::block::Level;
 use crate::context::settings::SERVER_VERSION;
 use crate::error::{Error, Result, SqlState};
-use crate::names::MARK;
 use crate::names::fold;
 use crate::system_catalog::client_queries as catalog;
 use crate::values::sql_type::SqlType;
@@ -313,54 +311,16 @@ fn list_of(text: &Expr, data_type: &ast::DataType) -> Option<Result<Expr>> {
 /// of how many there are.
 const ITEMS_MAX: usize = 1664;
 
-/// Gives items of a select list the names that PostgreSQL gives them. A second item of the same
-/// name gets a mark and a number behind it, which [`shown`] takes off again.
-fn name_items(items: &mut [SelectItem]) {
-    let mut seen = Seen::default();
-    for item in items.iter_mut() {
-        let name = match item {
-            SelectItem::UnnamedExpr(expr) => name_of(expr),
-            SelectItem::ExprWithAlias { alias, .. } => {
-                seen.again(&fold(alias));
-                continue;
-            }
-            _ => continue,
-        };
-        let SelectItem::UnnamedExpr(expr) = item else { continue };
-        let again = seen.again(&name);
-        let is_column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
-        // Columns of two tables may have one name, which is told apart by the table's.
-        let by_table = matches!(expr, Expr::CompoundIdentifier(_));
-        if (is_column || by_table) && again == 0 {
-            continue;
-        }
-        let name = if again == 0 { name } else { marked(&name, again) };
-        let alias = ast::Ident::with_quote('"', name);
-        *item = SelectItem::ExprWithAlias { expr: std::mem::replace(expr, nothing()), alias };
+/// `GROUP BY (a, b)` is `GROUP BY a, b`, not one by a row of both.
+fn keys_of_lists(select: &mut ast::Select) {
+    let ast::GroupByExpr::Expressions(keys, _) = &mut select.group_by else { return };
+    if keys.iter().any(|key| matches!(key, Expr::Tuple(_))) {
+        let all = std::mem::take(keys).into_iter();
+        keys.extend(all.flat_map(|key| match key {
+            Expr::Tuple(keys) => keys,
+            key => vec![key],
+        }));
     }
-}
-
-/// Stands where an expression is taken out.
-fn nothing() -> Expr {
-    Expr::value(ast::Value::Null)
-}
-
-/// How often each name stands in a list.
-#[derive(Default)]
-pub(super) struct Seen(HashMap<String, usize>);
-
-impl Seen {
-    /// How often the name was there before.
-    pub(super) fn again(&mut self, name: &str) -> usize {
-        let times = self.0.entry(name.to_owned()).or_default();
-        *times += 1;
-        *times - 1
-    }
-}
-
-/// A name that stands there so many times already.
-pub(super) fn marked(name: &str, again: usize) -> String {
-    format!("{name}{MARK}{again}")
 }
 
 /// A series that is selected is a row for each of its values; DataFusion's is a list.
@@ -460,44 +420,6 @@ fn whole_type(name: &str) -> Option<ast::DataType> {
     }
 }
 
-/// The name that an item has by itself.
-fn name_of(expr: &Expr) -> String {
-    match expr {
-        Expr::Identifier(ident) => fold(ident),
-        Expr::CompoundIdentifier(parts) => parts.last().map(fold).unwrap_or_default(),
-        Expr::Function(function) => {
-            let last = function.name.0.last().and_then(|part| part.as_ident());
-            last.map(fold).unwrap_or_default()
-        }
-        Expr::Cast { expr, data_type, .. } => match name_of(expr) {
-            unnamed if unnamed == UNNAMED => match SqlType::from_ast(data_type) {
-                Ok(SqlType::Integer) => "int4".to_owned(),
-                Ok(SqlType::BigInt) => "int8".to_owned(),
-                Ok(SqlType::Boolean) => "bool".to_owned(),
-                Ok(SqlType::Timestamp) => "timestamp".to_owned(),
-                Ok(other) => other.to_string().split(['(', ' ']).next().unwrap_or("").to_owned(),
-                Err(_) => UNNAMED.to_owned(),
-            },
-            named => named,
-        },
-        Expr::Nested(inner) => name_of(inner),
-        Expr::Case { .. } => "case".to_owned(),
-        Expr::Exists { .. } => "exists".to_owned(),
-        Expr::Array(_) => "array".to_owned(),
-        Expr::Extract { .. } => "extract".to_owned(),
-        Expr::Substring { .. } => "substring".to_owned(),
-        Expr::Trim { .. } => "btrim".to_owned(),
-        Expr::Position { .. } => "position".to_owned(),
-        Expr::TypedString(typed) => {
-            typed.data_type.to_string().to_lowercase().split('(').next().unwrap_or("").to_owned()
-        }
-        _ => UNNAMED.to_owned(),
-    }
-}
-
-/// The name of what has none.
-const UNNAMED: &str = "?column?";
-
 impl VisitorMut for Rewriter<'_> {
     type Break = Error;
 
@@ -550,7 +472,8 @@ impl VisitorMut for Rewriter<'_> {
             let text = format!("target lists can have at most {ITEMS_MAX} entries");
             return ControlFlow::Break(Error::new(SqlState::TOO_MANY_COLUMNS, text));
         }
-        name_items(&mut select.projection);
+        super::items::name(self.context, select);
+        keys_of_lists(select);
         select.projection.iter_mut().for_each(rows_of_series);
         catalog::items_of_nothing(select);
         ControlFlow::Continue(())

@@ -10,8 +10,7 @@ pub(crate) mod joins;
 pub(crate) mod lists;
 pub(crate) mod ordered;
 
-pub(crate) mod implicit_keys;
-pub(crate) mod limit_aggregate;
+pub(crate) mod groups;
 pub(crate) mod same_names;
 pub(crate) mod set_comparisons;
 pub(crate) mod strip_dependencies;

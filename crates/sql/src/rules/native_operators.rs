@@ -1,9 +1,9 @@
-//! Aggregates and sorts of all rows are ours.
+//! Aggregates and sorts are ours.
 //!
 //! An aggregate of functions that `remanent-exec` knows becomes one operator with the scan on which
 //! it stands, or takes the batches of another operator, and with a filter above it. Sorts that keep
-//! a few rows stay DataFusion's, which tells scans below them which rows may still be among them;
-//! so does all else.
+//! a few rows are another operator than those that keep all, and tell scans which they still want.
+//! All else stays DataFusion's.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::pipeline::aggregate::exec::GroupsExec;
 use crate::pipeline::sorting::SortedExec;
+use crate::pipeline::top_k::exec::TopKExec;
 
 /// The rule, which stands behind all others: what scans are told of is known then.
 #[derive(Debug)]
@@ -32,6 +33,9 @@ impl PhysicalOptimizerRule for NativeOperators {
             }
             if let Some(groups) = GroupsExec::filtered(&plan) {
                 return Ok(Transformed::yes(Arc::new(groups)));
+            }
+            if let Some(first) = TopKExec::of(&plan)? {
+                return Ok(Transformed::yes(Arc::new(first)));
             }
             Ok(match SortedExec::of(&plan)? {
                 Some(sorted) => Transformed::yes(Arc::new(sorted)),

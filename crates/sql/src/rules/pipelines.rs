@@ -13,6 +13,7 @@ use crate::pipeline::aggregate::exec::GroupsExec;
 use crate::pipeline::exec::PipelineExec;
 use crate::pipeline::plan::Pipeline;
 use crate::pipeline::sorting::SortedExec;
+use crate::pipeline::top_k::exec::TopKExec;
 use crate::rules::through::UNCHANGED;
 use crate::scan::exec::ScanExec;
 
@@ -60,4 +61,5 @@ pub(crate) fn is_native(plan: &dyn ExecutionPlan) -> bool {
         || plan.is::<PipelineExec>()
         || plan.is::<GroupsExec>()
         || plan.is::<SortedExec>()
+        || plan.is::<TopKExec>()
 }

@@ -19,14 +19,14 @@ use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::{ColumnarValue, Expr};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::{Column, lit};
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal, lit};
 use datafusion::physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr_common::physical_expr::snapshot_physical_expr;
 use remanent_exec::{Matches, NumberRanges, TextList, TextPattern};
 
-use super::constant::{ComparedColumns, compared_columns, ranges_of, texts_of};
-use super::pattern::{pattern_of, prefixes_of};
+use super::constant::{ComparedColumns, compared_columns, ranges_beside, ranges_of, texts_of};
+use super::pattern::{bound_beside, bound_of, pattern_of, prefixes_of};
 use crate::catalog::table::Table;
 use crate::error::{Error, Result};
 
@@ -111,7 +111,8 @@ impl Condition {
         };
         let like = pattern_of(filter).map(|pattern| Arc::new(pattern) as Arc<dyn TextPattern>);
         let beginnings = || prefixes_of(filter).map(|it| Arc::new(it) as Arc<dyn TextPattern>);
-        let pattern = like.or_else(beginnings);
+        let bound = || bound_of(filter).map(|it| Arc::new(it) as Arc<dyn TextPattern>);
+        let pattern = like.or_else(beginnings).or_else(bound);
         let texts = texts_of(filter);
         let compared = compared_columns(filter, table);
         Ok(Self { columns, schema, expr, ranges, pattern, texts, compared })
@@ -164,6 +165,33 @@ impl Condition {
             })
         })?;
         Ok(Self { expr: known.data, ..self.clone() })
+    }
+
+    /// The condition as it is now, if encoded values can be compared with what it says: it compares
+    /// one column with a constant.
+    ///
+    /// # Errors
+    /// A fault in the expression.
+    pub(crate) fn for_encoded_values(&self, table: &Table) -> PlanResult<Option<Self>> {
+        let now = self.as_it_is_now()?;
+        let Some(compared) = now.expr.downcast_ref::<BinaryExpr>() else { return Ok(None) };
+        let column = compared.left().downcast_ref::<Column>();
+        let constant = compared.right().downcast_ref::<Literal>();
+        let Some((of, constant)) = column.zip(constant) else { return Ok(None) };
+        // It may have been about others, before it was known.
+        let columns = vec![self.columns[of.index()]];
+        let (op, constant) = (*compared.op(), constant.value());
+        let ranges = ranges_beside(op, constant, &table.columns[columns[0]].sql_type);
+        let bound = constant.try_as_str().flatten().and_then(|text| bound_beside(op, text));
+        let pattern = bound.map(|bound| Arc::new(bound) as Arc<dyn TextPattern>);
+        if ranges.is_none() && pattern.is_none() {
+            return Ok(None);
+        }
+        let schema = Arc::new(self.schema.project(&[of.index()])?);
+        let column = Arc::new(Column::new(of.name(), 0));
+        let expr = Arc::new(BinaryExpr::new(column, op, Arc::clone(compared.right())));
+        let (texts, compared) = (None, None);
+        Ok(Some(Self { columns, schema, expr, ranges, pattern, texts, compared }))
     }
 
     /// The expression.

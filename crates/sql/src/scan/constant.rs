@@ -62,6 +62,16 @@ pub(crate) fn ranges_of(filter: &Expr, sql_type: &SqlType) -> Option<NumberRange
     (ranges.as_slice().len() <= RANGES_MAX).then_some(ranges)
 }
 
+/// The numbers of a column of this type that compare so with a constant.
+pub(super) fn ranges_beside(
+    op: Operator,
+    constant: &ScalarValue,
+    sql_type: &SqlType,
+) -> Option<NumberRanges> {
+    let column = Operand { sql_type, factor: 1, unit: None };
+    column.compared_with(op, whole(constant, sql_type)?)
+}
+
 /// A column of this type, as it is or as a timestamp: days that are compared with one.
 struct Operand<'t> {
     sql_type: &'t SqlType,
@@ -105,7 +115,10 @@ impl<'t> Operand<'t> {
 
     /// The numbers of the column that compare so with a constant.
     fn compared(&self, op: Operator, value: &Expr) -> Option<NumberRanges> {
-        let value = self.constant(value)?;
+        self.compared_with(op, self.constant(value)?)
+    }
+
+    fn compared_with(&self, op: Operator, value: i128) -> Option<NumberRanges> {
         let exactly = || NumberRanges::of_list(self.exactly(value).into_iter().collect());
         let up_to = |value: i128| NumberRanges::between(i128::MIN, value.div_euclid(self.factor));
         // What is less than a whole number is at most the one before it.
@@ -201,12 +214,7 @@ fn found_in(filter: &Expr) -> Option<TextList> {
 /// The text of a constant that is not NULL.
 pub(super) fn text_of(constant: &Expr) -> Option<&str> {
     match constant {
-        Expr::Literal(
-            ScalarValue::Utf8(Some(text))
-            | ScalarValue::LargeUtf8(Some(text))
-            | ScalarValue::Utf8View(Some(text)),
-            _,
-        ) => Some(text),
+        Expr::Literal(scalar, _) => scalar.try_as_str().flatten(),
         _ => None,
     }
 }

@@ -252,6 +252,22 @@ impl ScanExec {
         BaselineMetrics::new(&self.metrics, partition)
     }
 
+    /// The same with a filter that changes while it is read; `None` if it reads by keys.
+    ///
+    /// # Errors
+    /// A fault in the filter.
+    pub(crate) fn told_while_read(
+        &self,
+        filter: &Arc<dyn PhysicalExpr>,
+    ) -> PlanResult<Option<Self>> {
+        if self.access != Access::All {
+            return Ok(None);
+        }
+        let mut runtime_filters = self.runtime_filters.clone();
+        runtime_filters.extend(Condition::of_output(&self.table, &self.columns, filter)?);
+        Ok(Some(Self { runtime_filters, ..self.again(Arc::clone(&self.properties)) }))
+    }
+
     fn again(&self, properties: Arc<PlanProperties>) -> Self {
         Self {
             table: Arc::clone(&self.table),

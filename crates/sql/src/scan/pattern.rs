@@ -1,16 +1,18 @@
-//! LIKE with a constant, and IN of a text's first letters, as what text is compared with where it
-//! lies.
+//! LIKE with a constant, comparisons with one, and IN of a text's first letters, as what text is
+//! compared with where it lies.
 //!
 //! Patterns with `_` or an escape are left to DataFusion.
 
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
+
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::Expr;
 use datafusion::logical_expr::expr::InList;
+use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
 use memchr::memmem::Finder;
-use remanent_exec::{Find, Pattern, Prefixes};
+use remanent_exec::{Find, Pattern, Prefixes, TextBound};
 
 use super::constant::text_of;
 
@@ -36,6 +38,28 @@ pub(crate) fn pattern_of(filter: &Expr) -> Option<Pattern<PartFinder>> {
     }
     let Expr::Column(_) = like.expr.as_ref() else { return None };
     parse(text_of(&like.pattern)?, like.negated)
+}
+
+/// The text that a filter compares a column with, and nothing else.
+pub(crate) fn bound_of(filter: &Expr) -> Option<TextBound> {
+    let Expr::BinaryExpr(BinaryExpr { left, op, right }) = filter else { return None };
+    match (left.as_ref(), right.as_ref()) {
+        (Expr::Column(_), constant) => bound_beside(*op, text_of(constant)?),
+        (constant, Expr::Column(_)) => bound_beside(op.swap()?, text_of(constant)?),
+        _ => None,
+    }
+}
+
+/// What a text that stands on the left of a comparison with another one has to meet.
+pub(crate) fn bound_beside(op: Operator, text: &str) -> Option<TextBound> {
+    let (wanted, inclusive) = match op {
+        Operator::Lt => (Ordering::Less, false),
+        Operator::LtEq => (Ordering::Less, true),
+        Operator::Gt => (Ordering::Greater, false),
+        Operator::GtEq => (Ordering::Greater, true),
+        _ => return None,
+    };
+    Some(TextBound::new(text, wanted, inclusive))
 }
 
 fn parse(text: &str, negated: bool) -> Option<Pattern<PartFinder>> {

@@ -81,6 +81,22 @@ impl SegmentConditions {
         Ok(Some(Self { filter, others }))
     }
 
+    /// Adds a condition on one column that is checked again elsewhere; false if no row can meet it.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn add(
+        &mut self,
+        condition: &Condition,
+        table: &Table,
+        rows: &FrozenRows<'_>,
+    ) -> Result<bool> {
+        let [column] = condition.columns[..] else { return Ok(true) };
+        let of = &table.columns[column];
+        let predicate = OnColumn { condition, sql_type: &of.sql_type };
+        Ok(self.filter.add(rows, of.handle, &predicate)? != Evaluation::NoRow)
+    }
+
     /// The rows of a stretch that are seen, and of which encoded values do not say that they do not
     /// meet the conditions.
     ///

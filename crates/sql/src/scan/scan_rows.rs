@@ -178,7 +178,7 @@ impl Batches {
         }
         let are_last = next != Next::Rows || met.is_some();
         if let Some(rows) = met {
-            let segment = Segment::new(rows, &self.request, &self.read)?;
+            let segment = Segment::new(rows, &self.request, &self.runtime_filters, &self.read)?;
             self.frozen = segment.map(|segment| (segment, 0));
         }
         let hot = self.hot.take(&self.request, &mut self.runtime_filters, are_last)?;
@@ -234,13 +234,26 @@ struct Segment {
 
 impl Segment {
     /// A segment to read; `None` if no row of it can meet the conditions.
-    fn new(held: HeldFrozen, request: &ScanRequest, read: &[usize]) -> Result<Option<Self>> {
+    fn new(
+        held: HeldFrozen,
+        request: &ScanRequest,
+        runtime_filters: &[RuntimeFilter],
+        read: &[usize],
+    ) -> Result<Option<Self>> {
         let rows = held.rows()?;
-        let Some(conditions) =
-            SegmentConditions::new(&request.conditions, &request.keys, &request.table, rows)?
+        let (table, keys) = (&request.table, &request.keys);
+        let Some(mut conditions) = SegmentConditions::new(&request.conditions, keys, table, rows)?
         else {
             return Ok(None);
         };
+        for runtime_filter in runtime_filters {
+            let now = runtime_filter.condition.for_encoded_values(table)?;
+            if let Some(now) = now
+                && !conditions.add(&now, table, rows)?
+            {
+                return Ok(None);
+            }
+        }
         let dictionaries = read.iter().map(|&place| {
             let Some(column) = request.table.columns.get(place) else { return Ok((place, None)) };
             Ok((place, frozen::dictionary(&rows.column(column.handle)?)))

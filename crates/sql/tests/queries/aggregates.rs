@@ -48,7 +48,7 @@ fn row(random: &mut Random, id: u64, shape: Shape) -> String {
     format!("({id}, {})", values.join(", "))
 }
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 18] = [
     "tiny",
     "run",
     "small",
@@ -63,9 +63,13 @@ const KEYS: [&str; 14] = [
     "extract(year from day)",
     "upper(mode)",
     "tiny + small",
+    "date_trunc('month', day)",
+    "extract(month from day)",
+    "case when small > 30000 then 'many' when tiny is null then 'none' end",
+    "case tiny when 1 then 5 when 2 then 7 else 100 / (tiny - 9) end",
 ];
 
-const FUNCTIONS: [&str; 26] = [
+const FUNCTIONS: [&str; 35] = [
     "count(*)",
     "count(tiny)",
     "count(note)",
@@ -92,6 +96,15 @@ const FUNCTIONS: [&str; 26] = [
     "min(day)",
     "max(at)",
     "min(price * part)",
+    "count(*) filter (where small > 30000)",
+    "count(note) filter (where tiny > 2)",
+    "sum(price) filter (where tiny = 2)",
+    "avg(huge) filter (where flag)",
+    "min(day) filter (where mode = 'AIR')",
+    "sum(100 / (tiny - 3)) filter (where tiny <> 3)",
+    "sum(100 / (tiny - 6))",
+    "sum(coalesce(abs(tiny), 50))",
+    "sum(extract(month from day)::int)",
 ];
 
 const CONDITIONS: [&str; 7] = [
@@ -207,6 +220,38 @@ fn groups_are_those_of_datafusion() {
     }
     assert!(failed > 10, "{failed} queries failed; numbers are to be too large now and then");
     assert_eq!(encoded, asked, "queries that were computed on encoded columns");
+}
+
+/// An argument is computed of rows that meet the filter alone, whatever other functions there are.
+#[test]
+fn filters_come_before_arguments() {
+    let db = filled(7, 500, Shape { nulls: 6, is_large: false });
+    let mut session = db.session();
+    for more in ["", ", bool_and(id >= 0)", ", string_agg(mode, ',')"] {
+        for table in ["hot", "cold", "mixed"] {
+            let filtered = format!(
+                "select sum(100 / (tiny - 3)) filter (where tiny <> 3), \
+                 count(distinct 7 / tiny) filter (where tiny > 0), \
+                 max(100 / tiny) filter (where tiny > 0 and id < 0){more} from {table} \
+                 group by id < 0"
+            );
+            let row = session.query(&filtered, &[]).expect(&filtered).rows.remove(0);
+            let below = |column: &str, condition: &str| {
+                format!("(select {column} from {table} where {condition})")
+            };
+            let separate = format!(
+                "select {}, {}, null",
+                below("sum(100 / (tiny - 3))", "tiny <> 3"),
+                below("count(distinct 7 / tiny)", "tiny > 0"),
+            );
+            let expected = session.query(&separate, &[]).expect(&separate).rows.remove(0);
+            assert_eq!(row[..3], expected, "{filtered}");
+            let fails =
+                format!("select sum(100 / (tiny - 3)) filter (where tiny < 5){more} from {table}");
+            let error = session.query(&fails, &[]).expect_err(&fails);
+            assert_eq!(error.state().as_str(), "22012", "{fails}");
+        }
+    }
 }
 
 /// No rows, one row, and rows of nothing but nulls.

@@ -86,7 +86,7 @@ fn a_plan_is_json_when_it_is_asked_for_so() {
         assert!(top["Plans"].as_array().is_some_and(|below| !below.is_empty()), "{plan}");
     }
     assert_eq!(text(&mut session, "select min(price) from part"), "10");
-    // Which operators are DataFusion's is told: those that keep a few rows are, others are not.
+    // Which operators are DataFusion's is told: projections are, others are not.
     let sorted = "explain (format json) select price, count(*) from part group by price \
                   order by 2 limit 7";
     let plan: serde_json::Value = serde_json::from_str(&text(&mut session, sorted)).unwrap();
@@ -99,7 +99,8 @@ fn a_plan_is_json_when_it_is_asked_for_so() {
             None => break,
         }
     }
-    assert!(operators.contains(&("SortExec(TopK)", false)), "{plan}");
+    assert!(operators.contains(&("ProjectionExec", false)), "{plan}");
+    assert!(operators.contains(&("TopKExec", true)), "{plan}");
     assert!(operators.contains(&("GroupsExec", true)), "{plan}");
     assert_eq!(operators.last(), Some(&("ScanExec", true)), "{plan}");
     let refused = session.execute("explain (analyze, format json) select 1").unwrap_err();

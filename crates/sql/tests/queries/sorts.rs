@@ -1,11 +1,11 @@
-//! ORDER BY of all rows: the order of DataFusion's sort, which keeps the rows where few are wanted,
-//! and PostgreSQL's where that one's is another.
+//! ORDER BY of all rows: the order in which the first rows come where few are wanted, which are
+//! found in another way.
 
 use remanent_sql::{Datum, Session, SqlDatabase};
 
 const ROWS: u64 = 6000;
 
-fn table() -> Session {
+pub(crate) fn table() -> Session {
     let db = SqlDatabase::in_memory().expect("a database");
     let mut session = db.session();
     let script = format!(
@@ -28,7 +28,7 @@ fn table() -> Session {
     session
 }
 
-fn rows(session: &mut Session, query: &str) -> Vec<Vec<Datum>> {
+pub(crate) fn rows(session: &mut Session, query: &str) -> Vec<Vec<Datum>> {
     session.query(query, &[]).unwrap_or_else(|error| panic!("{query}: {error:?}")).rows
 }
 
@@ -39,7 +39,7 @@ fn is_ours(session: &mut Session, query: &str) -> bool {
 }
 
 /// Keys of each type and of several, computed ones and constants among them.
-const KEYS: [&str; 16] = [
+pub(crate) const KEYS: [&str; 16] = [
     "small",
     "small desc nulls last, large",
     "large desc",

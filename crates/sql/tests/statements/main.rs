@@ -7,3 +7,4 @@ mod known_plans;
 mod returning;
 mod sequences;
 mod waiting;
+mod wildcards;

@@ -4,5 +4,6 @@
 //! what comes out, and what is an error.
 
 pub(crate) mod average;
+pub(crate) mod merged_average;
 pub(crate) mod single_value;
 pub(crate) mod sum;

@@ -232,6 +232,7 @@ fn array_of(
         DataType::Date32 => of!(Date32Type),
         DataType::Time64(TimeUnit::Microsecond) => of!(Time64MicrosecondType),
         DataType::Timestamp(TimeUnit::Microsecond, _) => of!(TimestampMicrosecondType),
+        DataType::Timestamp(TimeUnit::Nanosecond, _) => of!(TimestampNanosecondType),
         DataType::Decimal128(..) => {
             let array = Decimal128Array::new(numbers.collect(), nulls);
             Arc::new(array.with_data_type(data_type.clone()))
