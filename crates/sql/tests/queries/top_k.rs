@@ -161,6 +161,33 @@ fn nulls_that_come_first_may_lie_last() {
     }
 }
 
+/// What a scan was told is forgotten when the same operators run again.
+#[test]
+fn each_run_of_a_recursive_query_begins_anew() {
+    let mut session = SqlDatabase::in_memory().expect("a database").session();
+    let script = "create table t (k int primary key, v int, g int);
+                  insert into t select i, i * 7919::bigint % 100003, i % 2
+                      from generate_series(1, 100002) g(i)";
+    session.execute(script).expect("a table");
+    for made in ["", "vacuum full t"] {
+        session.execute(made).expect("frozen rows");
+        for (order, compared, first) in [("v desc", "<", 100_003), ("v", ">", 0)] {
+            let query = format!(
+                "with recursive r(n, v, g) as (select 1, {first}, 1 union all \
+                 select n + 1, q.v, 1 from (select t.v, r.n from t join r on t.g = r.g \
+                 where t.v {compared} r.v order by t.{order} limit 1) q where n < 6) \
+                 select v from r order by n"
+            );
+            assert!(is_told(&mut session, "t", &query), "{query}");
+            let found = rows(&mut session, &query);
+            let of = format!("select v from t where g = 1 order by {order} limit 5");
+            let mut expected = vec![vec![Datum::Int(first)]];
+            expected.extend(rows(&mut session, &of));
+            assert_eq!(found, expected, "{query}");
+        }
+    }
+}
+
 #[test]
 fn equal_rows_are_as_many_as_are_wanted() {
     let mut session = many_rows();

@@ -174,6 +174,7 @@ impl ExecutionPlan for TopKExec {
         let pipeline = self.pipeline();
         let (schema, keys) = (self.schema(), self.sort.expr());
         let told = self.told.clone();
+        told.iter().try_for_each(|told| told.begin())?;
         let wanted = Arc::new(Wanted::new(&pipeline, &schema, keys, self.rows, told)?);
         let mut outputs = pipeline.outputs.clone();
         for key in keys {

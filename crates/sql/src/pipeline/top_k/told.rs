@@ -65,6 +65,15 @@ impl Told {
         Ok(Some((told, input)))
     }
 
+    /// Nothing is wanted yet: a plan may run again.
+    ///
+    /// # Errors
+    /// A fault of DataFusion's.
+    pub(super) fn begin(&self) -> Result<()> {
+        *self.bound.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.update(lit(true))
+    }
+
     /// Says the last value of the first key that a thread wants still.
     ///
     /// # Errors
@@ -90,6 +99,10 @@ impl Told {
                 }
             }
         };
+        self.update(wanted)
+    }
+
+    fn update(&self, wanted: Expr) -> Result<()> {
         let filter = self.filter.downcast_ref::<DynamicFilterPhysicalExpr>();
         let filter = filter.ok_or_else(|| Error::internal("a filter that never changes"))?;
         Ok(filter.update(wanted)?)
