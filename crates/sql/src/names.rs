@@ -286,3 +286,11 @@ pub(crate) fn shown(name: &str) -> &str {
         _ => name,
     }
 }
+
+/// A text in which names stand as they are shown.
+pub(crate) fn without_marks(text: &str) -> String {
+    let mut parts = text.split(MARK);
+    let first = parts.next().unwrap_or_default().to_owned();
+    // Behind each mark stands a number.
+    parts.fold(first, |all, part| all + part.trim_start_matches(|it: char| it.is_ascii_digit()))
+}

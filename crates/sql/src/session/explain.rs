@@ -18,6 +18,7 @@ use serde_json::json;
 use super::Session;
 use crate::change;
 use crate::error::{Error, Result};
+use crate::names::without_marks;
 use crate::plan::cancel_check;
 use crate::query::select::{self, with_values};
 use crate::result::answer::Outcome;
@@ -168,7 +169,7 @@ fn json_row(plan: &Arc<dyn ExecutionPlan>, change: Option<&str>) -> Result<Outco
 }
 
 fn json_of(plan: &dyn ExecutionPlan) -> serde_json::Value {
-    let shown = displayable(plan).one_line().to_string();
+    let shown = without_marks(&displayable(plan).one_line().to_string());
     let mut node = json!({"Node Type": plan.name(), "Native": is_native(plan)});
     // What stands behind the name.
     if let Some((_, more)) = shown.trim_end().split_once(": ") {
@@ -192,6 +193,7 @@ fn plan_column_of(sql_type: SqlType) -> ResultColumn {
 
 fn plan_rows(text: &str) -> Result<Outcome> {
     let schema = Arc::new(Schema::new(vec![Field::new("QUERY PLAN", DataType::Utf8, false)]));
+    let text = without_marks(text);
     let lines = StringArray::from_iter_values(text.lines().collect::<Vec<_>>());
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(lines)])?;
     Ok(Outcome::rows("EXPLAIN", Rows::batches(&schema, vec![batch], None)))

@@ -73,6 +73,21 @@ fn roles_explain_what_they_may_run() {
     assert_eq!(text(&mut session, "select count(*) from part"), "100");
 }
 
+/// Two items of one name are told apart in a plan, by what nobody has to see.
+#[test]
+fn names_that_repeat_are_shown_as_they_are() {
+    let mut session = session();
+    for explain in ["explain", "explain verbose", "explain analyze", "explain (format json)"] {
+        let query = format!(
+            "{explain} select sum(price), sum(id), * from (select price, price, id from part) p group by 3, 4, 5"
+        );
+        let rows = session.query(&query, &[]).expect(&query).rows;
+        let plan: String = rows.iter().map(|row| row[0].to_string()).collect();
+        assert!(plan.contains("as sum") && plan.contains("price"), "{plan}");
+        assert!(!plan.contains('\u{1}') && !plan.contains("u0001"), "{plan}");
+    }
+}
+
 #[test]
 fn a_plan_is_json_when_it_is_asked_for_so() {
     let mut session = session();
