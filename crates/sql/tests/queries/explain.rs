@@ -79,7 +79,8 @@ fn names_that_repeat_are_shown_as_they_are() {
     let mut session = session();
     for explain in ["explain", "explain verbose", "explain analyze", "explain (format json)"] {
         let query = format!(
-            "{explain} select sum(price), sum(id), * from (select price, price, id from part) p group by 3, 4, 5"
+            "{explain} select sum(price), sum(id), * from (select price, price, id from part) p \
+             group by 3, 4, 5"
         );
         let rows = session.query(&query, &[]).expect(&query).rows;
         let plan: String = rows.iter().map(|row| row[0].to_string()).collect();
