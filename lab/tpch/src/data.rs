@@ -11,6 +11,7 @@ mod tpch;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use lab_harness::Outcome;
 
@@ -46,6 +47,9 @@ pub(crate) struct Data {
     pub(crate) directory: PathBuf,
 }
 
+/// Who makes files is alone.
+static MAKING: Mutex<()> = Mutex::new(());
+
 impl Data {
     /// The data of a scale below the output directory, made now if nobody has made it before.
     ///
@@ -76,6 +80,8 @@ impl Data {
             }
         };
         fs::create_dir_all(&data.directory)?;
+        // Benchmarks over the same tables have the same files.
+        let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
         for table in benchmark.tables() {
             let path = data.file(table.name);
             if !path.exists() {
