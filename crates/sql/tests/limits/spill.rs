@@ -35,8 +35,8 @@ const QUERIES: [(&str, &str); 5] = [
     ),
     (
         "9MB",
-        "select k, count(*) filter (where id % 2 = 0), max(price) filter (where id % 3 = 0) \
-         from t group by k order by k",
+        "select k, count(*), bit_or(id), bool_and(price > 2), max(price) from t group by k \
+         order by k",
     ),
     ("15MB", "select a.id, b.name from t a join t b on a.k = b.id order by b.name, a.price, a.id"),
 ];
