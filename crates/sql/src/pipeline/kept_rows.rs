@@ -147,6 +147,6 @@ impl KeptColumns {
 
 /// Bytes that are copied of a value: of a text its view, whose bytes stay where they are; of a list
 /// a guess.
-fn copied_bytes(data_type: &DataType) -> usize {
+pub(super) fn copied_bytes(data_type: &DataType) -> usize {
     data_type.primitive_width().unwrap_or(size_of::<u128>())
 }

@@ -14,10 +14,11 @@ use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, UInt32Array,
 };
 use datafusion::arrow::compute::{max, min, take};
-use datafusion::arrow::datatypes::{self as dt, DataType};
+use datafusion::arrow::datatypes::{self as dt, DataType, Schema};
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::Result as PlanResult;
-use datafusion::physical_expr::expressions::{CaseExpr, LikeExpr};
+use datafusion::logical_expr::Volatility;
+use datafusion::physical_expr::expressions::{CaseExpr, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use crate::error::Result;
@@ -50,20 +51,31 @@ impl Default for State {
 }
 
 impl Memo {
-    /// Where to keep what an expression says, if it takes longer than a look-up.
+    /// Where to keep what an expression over such columns says, if it takes longer than a look-up.
+    /// It is computed of numbers that no row may have: so it does nothing but answer, and neither
+    /// the answer nor what it is made of, constants aside, is a text, which may be large.
     ///
     /// # Errors
-    /// None that is expected.
-    pub(super) fn of(expr: &Arc<dyn PhysicalExpr>) -> PlanResult<Option<Arc<Self>>> {
-        let (mut is_long, mut is_volatile) = (false, false);
+    /// A fault in the expression.
+    pub(super) fn of(
+        expr: &Arc<dyn PhysicalExpr>,
+        columns: &Schema,
+    ) -> PlanResult<Option<Arc<Self>>> {
+        let (mut is_long, mut is_safe) = (false, true);
         expr.apply(|part| {
-            is_volatile |= part.is_volatile_node();
             let call = part.downcast_ref::<ScalarFunctionExpr>();
             let is_function = call.is_some_and(|call| operators_of(call.fun()).is_none());
-            is_long |= is_function || part.is::<CaseExpr>() || part.is::<LikeExpr>();
-            Ok(TreeNodeRecursion::Continue)
+            is_long |= is_function || part.is::<CaseExpr>();
+            is_safe &=
+                call.is_none_or(|call| call.fun().signature().volatility == Volatility::Immutable);
+            let is_small = |data_type: DataType| {
+                data_type.primitive_width().is_some() || data_type == DataType::Boolean
+            };
+            is_safe &= part.is::<Literal>() || is_small(part.data_type(columns)?);
+            is_safe &= !part.is_volatile_node();
+            Ok(if is_safe { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
         })?;
-        Ok((is_long && !is_volatile).then(Arc::default))
+        Ok((is_long && is_safe).then(Arc::default))
     }
 
     /// The results for some values of the column; `None` if they have to be computed. `compute`

@@ -86,6 +86,22 @@ pub(super) fn can_be_sorted(data_type: &DataType) -> bool {
     is_other || is_whole(data_type) || matches!(data_type, D::Utf8 | D::LargeUtf8 | D::Utf8View)
 }
 
+/// Visits what rows are sorted by.
+///
+/// # Errors
+/// Those of the visitor.
+pub(super) fn apply_to_keys(
+    sort: &SortExec,
+    f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
+) -> PlanResult<TreeNodeRecursion> {
+    for key in sort.expr() {
+        if f(&key.expr)? == TreeNodeRecursion::Stop {
+            return Ok(TreeNodeRecursion::Stop);
+        }
+    }
+    Ok(TreeNodeRecursion::Continue)
+}
+
 impl DisplayAs for SortedExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Sort: expr=[{}]", self.sort.expr())?;
@@ -124,12 +140,7 @@ impl ExecutionPlan for SortedExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
     ) -> PlanResult<TreeNodeRecursion> {
-        for key in self.sort.expr() {
-            if f(&key.expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        apply_to_keys(&self.sort, f)
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

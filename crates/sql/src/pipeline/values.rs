@@ -50,7 +50,7 @@ impl Computed {
             Ok(Transformed::yes(Arc::new(Column::new(column.name(), place))))
         })?;
         let mut schema = scan.project(&columns)?;
-        let memo = if columns.len() == 1 { Memo::of(expr)? } else { None };
+        let memo = if columns.len() == 1 { Memo::of(expr, scan)? } else { None };
         if memo.is_some() {
             // It is computed of null as well, whether there are nulls or not.
             let nullable = |field: &Arc<Field>| field.as_ref().clone().with_nullable(true);

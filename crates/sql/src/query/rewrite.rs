@@ -320,6 +320,10 @@ fn keys_of_lists(select: &mut ast::Select) {
             Expr::Tuple(keys) => keys,
             key => vec![key],
         }));
+        if keys.is_empty() {
+            // One group of all rows, which is there even of none.
+            keys.push(Expr::GroupingSets(vec![Vec::new()]));
+        }
     }
 }
 

@@ -101,6 +101,25 @@ fn groups_by_all_keys_are_an_aggregate_of_ours() {
     assert!(!plan(&mut session, distinct).contains("gby=[a@0, b@1]"), "{distinct}");
 }
 
+/// PostgreSQL's lists of keys: several in brackets, and none, which is one group even of no rows.
+#[test]
+fn lists_of_keys_are_their_keys() {
+    let mut session = session();
+    let of = |session: &mut Session, query: &str| answer(session, query);
+    for (list, keys) in [("(a, b)", "a, b"), ("(a), (b, c)", "a, b, c"), ("a, ()", "a")] {
+        let query = |by: &str| format!("select count(*), sum(i) from s group by {by}");
+        assert_eq!(of(&mut session, &query(list)), of(&mut session, &query(keys)), "{list}");
+    }
+    for (query, rows) in [
+        ("select 1 from s group by ()", 1),
+        ("select count(*) from empty group by ()", 1),
+        ("select 1 from empty group by ()", 1),
+        ("select 1 from s group by () having count(*) > 9000", 0),
+    ] {
+        assert_eq!(of(&mut session, query).1.len(), rows, "{query}");
+    }
+}
+
 #[test]
 fn which_set_a_group_is_of_is_told() {
     let mut session = session();

@@ -84,3 +84,41 @@ fn days_and_decimals_are_numbers() {
     }
     assert_eq!(calls, 1);
 }
+
+/// It is computed of numbers that no row has: what may be large, or does more than answer, is not.
+#[test]
+fn only_small_answers_are_looked_up() {
+    use datafusion::arrow::datatypes::Field;
+    use datafusion::common::ScalarValue;
+    use datafusion::logical_expr::{ScalarUDF, Volatility, create_udf};
+    use datafusion::physical_expr::expressions::{Column, case, lit};
+
+    let columns = Schema::new(vec![Field::new("n", DataType::Int64, true)]);
+    let column = || Arc::new(Column::new("n", 0)) as Arc<dyn PhysicalExpr>;
+    let function = |result: DataType, volatility| -> ScalarUDF {
+        let none = Arc::new(|_: &[_]| unreachable!("nobody computes it"));
+        create_udf("f", vec![DataType::Int64], result, volatility, none)
+    };
+    let call = |result: DataType, volatility, of: Arc<dyn PhysicalExpr>| {
+        let function = Arc::new(function(result, volatility));
+        let call = ScalarFunctionExpr::try_new(function, vec![of], &columns, Arc::default());
+        Arc::new(call.expect("a call")) as Arc<dyn PhysicalExpr>
+    };
+    let is_looked_up =
+        |expr: &Arc<dyn PhysicalExpr>| Memo::of(expr, &columns).expect("an expression").is_some();
+    use Volatility as V;
+    assert!(is_looked_up(&call(DataType::Date32, V::Immutable, column())));
+    assert!(!is_looked_up(&call(DataType::Date32, V::Stable, column())));
+    assert!(!is_looked_up(&call(DataType::Date32, V::Volatile, column())));
+    assert!(!is_looked_up(&call(DataType::Utf8, V::Immutable, column())));
+    // A number that is made of a text.
+    let text = || call(DataType::Utf8, V::Immutable, column());
+    let truth = Arc::new(datafusion::physical_expr::expressions::BinaryExpr::new(
+        text(),
+        datafusion::logical_expr::Operator::Eq,
+        lit(ScalarValue::Utf8(Some("x".to_owned()))),
+    )) as Arc<dyn PhysicalExpr>;
+    let of_text = case(None, vec![(truth, lit(1_i64))], None).expect("a case");
+    assert!(!is_looked_up(&of_text));
+    assert!(!is_looked_up(&column()));
+}

@@ -29,7 +29,7 @@ use crate::pipeline::builds::BuildSides;
 use crate::pipeline::exec::PipelineExec;
 use crate::pipeline::plan::{Expr, Pipeline, over};
 use crate::pipeline::running::{Running, are_volatile};
-use crate::pipeline::sorting::{FETCH_MIN, can_be_sorted};
+use crate::pipeline::sorting::{FETCH_MIN, apply_to_keys, can_be_sorted};
 use crate::scan::BATCH_ROWS;
 use crate::scan::exec::ScanExec;
 
@@ -153,12 +153,7 @@ impl ExecutionPlan for TopKExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> PlanResult<TreeNodeRecursion>,
     ) -> PlanResult<TreeNodeRecursion> {
-        for key in self.sort.expr() {
-            if f(&key.expr)? == TreeNodeRecursion::Stop {
-                return Ok(TreeNodeRecursion::Stop);
-            }
-        }
-        Ok(TreeNodeRecursion::Continue)
+        apply_to_keys(&self.sort, f)
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

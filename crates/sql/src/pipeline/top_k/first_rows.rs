@@ -20,6 +20,7 @@ use super::told::Told;
 use crate::error::{Error, Result};
 use crate::limits::cancel::Cancel;
 use crate::pipeline::flow::{Columns, Stages};
+use crate::pipeline::kept_rows::copied_bytes;
 use crate::pipeline::plan::{Expr, Pipeline, over};
 use crate::pipeline::running::{Sink, Taken, Through};
 use crate::pipeline::texts::without_others;
@@ -198,6 +199,11 @@ impl FirstRows {
             return Ok(());
         }
         let wanted = self.wanted.rows;
+        // For a while all of it is there twice, but for the texts that views lead to.
+        let fields = self.wanted.schema.fields().iter();
+        let width: usize = fields.map(|field| copied_bytes(field.data_type())).sum();
+        let copies = self.memory.new_empty();
+        copies.try_grow(self.rows * width)?;
         let all = concat_batches(&self.wanted.schema, &self.kept)?;
         let values = self.wanted.keys.iter().map(|key| Values::of(all.column(key.place)));
         let values = values.collect::<Result<Vec<_>>>()?;
