@@ -43,6 +43,7 @@ pub use aggregates::aggregation::{
     AggregatedSegment, Aggregation, AggregationPlan, Before, GivenValues,
 };
 pub use aggregates::arguments::{Argument, ArgumentKind};
+pub use aggregates::block::SpillStore;
 pub use aggregates::expression::{Program, Step};
 pub use aggregates::grouping::{Key, KeyKind};
 pub use aggregates::partitioned::{Merged, Partitioned};

@@ -4,6 +4,7 @@
 mod random;
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use random::Random;
 use remanent_engine::schema::{Column, ColumnType, TableSchema, Value};
@@ -279,6 +280,17 @@ impl Case {
 
     /// Adds the rows in stretches, runs or a list, in two parts.
     fn add(&self, world: &World, columns: &[Source<'_>], aggregation: &mut Aggregation) {
+        self.add_within(world, columns, aggregation, &mut |_| true).expect("memory");
+    }
+
+    /// The same with so much memory as somebody gives.
+    fn add_within(
+        &self,
+        world: &World,
+        columns: &[Source<'_>],
+        aggregation: &mut Aggregation,
+        memory: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<(), Refused> {
         let (before, behind) = self.rows.split_at(self.rows.len() / 3);
         for part in [before, behind] {
             let slices =
@@ -303,8 +315,9 @@ impl Case {
                 (_, runs) if part.len() > runs.len() * 16 => Rows::Runs { runs, len: part.len() },
                 _ => Rows::List(part),
             };
-            aggregation.add(&mut segment, &[rows], &all, &mut |_| true).expect("memory");
+            aggregation.add(&mut segment, &[rows], &all, memory)?;
         }
+        Ok(())
     }
 
     /// The same of parts of the rows, as several threads read them: one part, or some of which each
@@ -364,6 +377,52 @@ impl Case {
         }
         assert!(expected.is_empty(), "groups are missing: seed {seed} by {:?}", self.keys);
         is_partitioned
+    }
+
+    /// The same where memory is refused now and then, and groups go to a file. How many
+    /// aggregations spilled groups; `None` if one had nothing to spill when memory was refused.
+    fn check_spilled(&self, world: &World, columns: &[Source<'_>], seed: u64) -> Option<usize> {
+        let random = &mut Random(seed);
+        let mut plan = self.plan(world);
+        plan.groups_max = 1 + (seed % 5) as usize * 300;
+        let file: Arc<dyn SpillStore> = Arc::new(File::default());
+        let bytes = [usize::MAX, 100_000][(seed / 5 % 2) as usize];
+        let mut all = Vec::new();
+        for part in self.parts(seed) {
+            let aggregation = Aggregation::new(plan.clone()).expect("it can be aggregated");
+            let mut aggregation = aggregation.spilling_to(Arc::clone(&file), bytes);
+            let mut left = random.below(60);
+            let memory = &mut |_| {
+                let is_refused = left == 0;
+                left = if is_refused { 20 + random.below(2_000) } else { left - 1 };
+                !is_refused
+            };
+            part.add_within(world, columns, &mut aggregation, memory).ok()?;
+            all.push(aggregation);
+        }
+        let spilled = all.iter().filter(|aggregation| aggregation.has_spilled()).count();
+        let mut expected = self.expected(world);
+        if seed.is_multiple_of(3) {
+            let mut aggregation = all.remove(0);
+            for other in all {
+                aggregation.absorb(&other, &mut |_| true).expect("memory");
+            }
+            self.check_groups(&mut aggregation, &mut expected, seed);
+        } else {
+            // In one half all groups go to the file, and in one those that have to.
+            for aggregation in all.iter_mut().filter(|_| seed.is_multiple_of(2)) {
+                aggregation.spill(&mut |_| true).expect("memory");
+            }
+            let all_spilled = all.iter().any(Aggregation::has_spilled);
+            assert!(seed % 2 == 1 || all_spilled || self.rows.is_empty(), "seed {seed}");
+            let all = Partitioned::new(all, &mut |_| true).expect("memory");
+            for partition in 0..Partitioned::COUNT {
+                let mut merged = all.merge(partition, &mut |_| true).expect("memory");
+                self.check_groups(&mut merged.aggregation, &mut expected, seed);
+            }
+        }
+        assert!(expected.is_empty(), "groups are missing: seed {seed} by {:?}", self.keys);
+        Some(spilled)
     }
 
     /// Checks all groups of an aggregation, and takes them out of what is expected.
@@ -460,6 +519,92 @@ fn partitioned_groups_have_what_their_rows_have() {
         });
     }
     assert!(partitioned > 20, "{partitioned} of 100");
+}
+
+/// A file in memory.
+#[derive(Default)]
+struct File(Mutex<Vec<u8>>);
+
+impl SpillStore for File {
+    fn append(&self, bytes: &[u8]) -> Result<u64, Refused> {
+        let mut all = self.0.lock().expect("nobody has failed");
+        all.extend_from_slice(bytes);
+        Ok((all.len() - bytes.len()) as u64)
+    }
+
+    fn read(&self, from: u64, into: &mut [u8]) -> Result<(), Refused> {
+        let all = self.0.lock().expect("nobody has failed");
+        into.copy_from_slice(&all[from as usize..from as usize + into.len()]);
+        Ok(())
+    }
+}
+
+/// Groups that went to a file are the same, with wide sums, nulls and texts among them.
+#[test]
+fn groups_that_memory_is_refused_to_go_to_a_file() {
+    let [mut spilled, mut refused] = [0; 2];
+    for seed in 0..150 {
+        let world = World::new(seed);
+        world.show(|_, columns| {
+            let case = Case::new(&mut Random(seed ^ 0x5011));
+            if case.keys.is_empty() {
+                return;
+            }
+            match case.check_spilled(&world, columns, seed) {
+                Some(aggregations) => spilled += aggregations,
+                None => refused += 1,
+            }
+        });
+    }
+    assert!(spilled > 60 && refused < 40, "{spilled} spilled, {refused} of 150 were refused");
+}
+
+/// A file that refuses bytes, or cannot be read, ends in a refusal.
+#[test]
+fn a_file_that_fails_is_said() {
+    struct Failing {
+        file: File,
+        left: Mutex<u64>,
+    }
+    impl Failing {
+        fn call(&self) -> Result<(), Refused> {
+            let mut left = self.left.lock().expect("nobody has failed");
+            *left = left.checked_sub(1).ok_or(Refused)?;
+            Ok(())
+        }
+    }
+    impl SpillStore for Failing {
+        fn append(&self, bytes: &[u8]) -> Result<u64, Refused> {
+            self.call()?;
+            self.file.append(bytes)
+        }
+        fn read(&self, from: u64, into: &mut [u8]) -> Result<(), Refused> {
+            self.call()?;
+            self.file.read(from, into)
+        }
+    }
+    let world = World::new(2);
+    world.show(|_, columns| {
+        let case = Case { keys: vec![3], rows: (0..ROWS as u32).collect(), is_given: true };
+        let [mut writing, mut reading, mut through] = [0; 3];
+        for calls in (0..300).step_by(5) {
+            let file = Failing { file: File::default(), left: Mutex::new(calls) };
+            let aggregation = Aggregation::new(case.plan(&world)).expect("it can be aggregated");
+            let mut aggregation = aggregation.spilling_to(Arc::new(file), usize::MAX);
+            case.add(&world, columns, &mut aggregation);
+            if aggregation.spill(&mut |_| true).is_err() {
+                writing += 1;
+                continue;
+            }
+            let all = Partitioned::new(vec![aggregation], &mut |_| true).expect("memory");
+            let mut partitions = 0..Partitioned::COUNT;
+            match partitions.any(|at| all.merge(at, &mut |_| true).is_err()) {
+                true => reading += 1,
+                false => through += 1,
+            }
+        }
+        assert!(writing > 3 && reading > 3 && through > 3, "{writing}, {reading}, {through}");
+    });
 }
 
 /// A group at the border is the one or the other's.

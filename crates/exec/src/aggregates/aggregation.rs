@@ -5,12 +5,14 @@
 
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::arguments::{Argument, Arguments, SegmentArguments, Tile};
+use super::block::SpillStore;
 use super::expression::Program;
 use super::grouping::{Grouping, Key, SegmentKeys};
 use super::groups::LookUp;
-use super::partitions::{Merge, Partition, Partitions};
+use super::partitions::{Merge, PARTITIONS, Partition, Partitions, table_bytes};
 use super::states::{Aggregate, States};
 use crate::keys::column::of_ordered;
 use crate::keys::hash::Hasher;
@@ -114,6 +116,8 @@ pub struct Aggregation {
     partitions: Option<Partitions>,
     /// When groups go there are too many.
     partitioning: Partitioning,
+    /// Where groups go that memory is refused to, if they may.
+    store: Option<Arc<dyn SpillStore>>,
     /// Bytes that were taken.
     taken: usize,
     /// The groups of a tile's rows.
@@ -130,6 +134,8 @@ struct Partitioning {
     rows: usize,
     /// So many times more no row looks for its group.
     blind: usize,
+    /// Bytes in partitions from which on these go to the file, if there is one.
+    bytes_max: usize,
 }
 
 /// How groups come before others.
@@ -182,11 +188,49 @@ impl Aggregation {
                 groups_max: plan.groups_max,
                 rows: 0,
                 blind: 0,
+                bytes_max: usize::MAX,
             },
             partitions: None,
+            store: None,
             taken: 0,
             groups: Vec::new(),
         })
+    }
+
+    /// The same, whose groups go to a file when they have about so many bytes, or when memory is
+    /// refused to them. The different texts of keys stay in memory.
+    #[must_use]
+    pub fn spilling_to(mut self, store: Arc<dyn SpillStore>, bytes: usize) -> Self {
+        let group = table_bytes(&self.states, self.grouping.all_numbers().1);
+        let partitioning = &mut self.partitioning;
+        let groups_max = (bytes / 4 / group).max(TILE_ROWS);
+        partitioning.groups_max = partitioning.groups_max.min(groups_max);
+        partitioning.bytes_max = bytes / 2;
+        self.store = Some(store);
+        self
+    }
+
+    /// Whether groups have gone to a file.
+    pub fn has_spilled(&self) -> bool {
+        self.partitions.as_ref().is_some_and(Partitions::has_spilled)
+    }
+
+    /// Moves all groups to the file, as [`Partitioned`](crate::Partitioned) puts them together,
+    /// when no more rows will come; nothing without a file.
+    ///
+    /// # Errors
+    /// The file refuses them, or memory is refused; the aggregation is of no use then.
+    pub fn spill(&mut self, memory: &mut dyn FnMut(usize) -> bool) -> Result<(), Refused> {
+        let Some(store) = self.store.clone() else { return Ok(()) };
+        let mut account = Account { taken: &mut self.taken, memory };
+        let width = self.grouping.all_numbers().1;
+        let (grouping, states) = (&mut self.grouping, &mut self.states);
+        let partitions = self.partitioning.partitions(&mut self.partitions, grouping);
+        partitions.take(grouping, states, Some(&store), &mut account)?;
+        grouping.end(&mut account);
+        account.give_back(states.bytes());
+        *states = states.none_yet();
+        partitions.spill(width, &store, &mut account)
     }
 
     /// The columns of a segment, or of rows that are given.
@@ -218,21 +262,30 @@ impl Aggregation {
         let mut account = Account { taken: &mut self.taken, memory };
         let (grouping, states) = (&mut self.grouping, &mut self.states);
         let (partitions, partitioning) = (&mut self.partitions, &mut self.partitioning);
+        let store = self.store.as_ref();
         tiles(rows, |rows, before| {
             let count = rows[0].len();
             let given_rows = before..before + count;
-            grouping.make_room(count, &mut account)?;
-            states.make_room(grouping.len() + count, &mut account)?;
             self.groups.resize(count, 0);
-            let groups = &mut self.groups;
-            grouping.find(keys, rows, &mut given_keys, given_rows.clone(), groups, &mut account)?;
+            let (groups, mut is_first) = (&mut self.groups, true);
+            let mut find = |grouping: &mut Grouping, states: &mut States, account: &mut _| {
+                grouping.make_room(count, account)?;
+                states.make_room(grouping.len() + count, account)?;
+                grouping.find(keys, rows, &mut given_keys, given_rows.clone(), groups, account)
+            };
+            while let Err(refused) = find(grouping, states, &mut account) {
+                let store = store.filter(|_| std::mem::take(&mut is_first)).ok_or(refused)?;
+                // Some groups may have been made; their rows find others with the same key.
+                states.resize(grouping.len());
+                partitioning.spill(partitions, grouping, states, store, &mut account)?;
+            }
             states.resize(grouping.len());
             let tile = Tile { segment: arguments, rows, given: &given, given_rows };
             self.arguments.load(&tile);
             states.add(&self.arguments, &tile, groups, &mut account)?;
             partitioning.rows += count;
-            match partitioning.is_due(grouping) {
-                true => partitioning.partition(partitions, grouping, states, &mut account),
+            match partitioning.is_due(grouping, store.is_some()) {
+                true => partitioning.partition(partitions, grouping, states, store, &mut account),
                 false => Ok(()),
             }
         })
@@ -293,7 +346,8 @@ impl Aggregation {
         }
         let mut account = Account { taken: &mut self.taken, memory };
         let (grouping, states) = (&mut self.grouping, &mut self.states);
-        self.partitioning.partition(&mut self.partitions, grouping, states, &mut account)?;
+        let store = self.store.as_ref();
+        self.partitioning.partition(&mut self.partitions, grouping, states, store, &mut account)?;
         grouping.forget(0, LookUp::All, &mut account)?;
         let partitions = self.partitions.take().map_or(Vec::new(), Partitions::into_list);
         for partition in partitions {
@@ -325,9 +379,18 @@ impl Aggregation {
     /// # Errors
     /// Memory is refused; the aggregation is of no use then.
     pub fn partition(&mut self, memory: &mut dyn FnMut(usize) -> bool) -> Result<(), Refused> {
-        let mut account = Account { taken: &mut self.taken, memory };
+        let mut taken = self.taken;
+        let moved = self.partition_for(&mut Account { taken: &mut taken, memory });
+        self.taken = taken;
+        moved
+    }
+
+    fn partition_for(&mut self, account: &mut Account<'_>) -> Result<(), Refused> {
         let (grouping, states) = (&mut self.grouping, &mut self.states);
-        self.partitioning.partition_last(&mut self.partitions, grouping, states, &mut account)
+        let partitions = self.partitioning.partitions(&mut self.partitions, grouping);
+        partitions.take(grouping, states, self.store.as_ref(), account)?;
+        states.clear();
+        grouping.forget(0, LookUp::None, account)
     }
 
     /// All groups in partitions; none are left here.
@@ -335,11 +398,15 @@ impl Aggregation {
         &mut self,
         account: &mut Account<'_>,
     ) -> Result<Vec<Partition>, Refused> {
-        let (grouping, states) = (&mut self.grouping, &mut self.states);
-        if self.partitions.is_none() || grouping.len() > 0 {
-            self.partitioning.partition_last(&mut self.partitions, grouping, states, account)?;
+        if self.partitions.is_none() || self.grouping.len() > 0 {
+            self.partition_for(account)?;
         }
         Ok(self.partitions.take().map_or(Vec::new(), Partitions::into_list))
+    }
+
+    /// Bytes that are enough to put a partition together, about.
+    pub(super) fn merging_bytes(&self, partition: &Partition) -> usize {
+        partition.merging_bytes(&self.states, self.grouping.all_numbers().1)
     }
 
     /// The numbers here of another aggregation's texts, by key.
@@ -359,15 +426,10 @@ impl Aggregation {
             states: self.states.none_yet(),
             partitions: None,
             partitioning: self.partitioning.clone(),
+            store: None,
             taken: 0,
             groups: Vec::new(),
         }
-    }
-
-    /// Whether both have the same texts under the same numbers, as partitions of the same groups
-    /// have.
-    pub fn shares_texts_with(&self, other: &Self) -> bool {
-        self.grouping.shares_texts_with(&other.grouping)
     }
 
     /// Whether keys have ascended from row to row so far.
@@ -481,8 +543,20 @@ impl Aggregation {
 }
 
 impl Partitioning {
-    fn is_due(&self, grouping: &Grouping) -> bool {
-        grouping.len() >= self.room() && grouping.has_table()
+    /// Keys that ascend, and those that are rows, are not looked up: they leave their place if
+    /// there is a file.
+    fn is_due(&self, grouping: &Grouping, has_file: bool) -> bool {
+        grouping.len() >= self.room() && (has_file || grouping.has_table())
+    }
+
+    /// The partitions, which are made if there are none.
+    fn partitions<'p>(
+        &self,
+        partitions: &'p mut Option<Partitions>,
+        grouping: &Grouping,
+    ) -> &'p mut Partitions {
+        let block_bytes = self.bytes_max / PARTITIONS / 2;
+        partitions.get_or_insert_with(|| Partitions::new(grouping, self.hasher, block_bytes))
     }
 
     /// Moves all groups to their partitions.
@@ -491,6 +565,7 @@ impl Partitioning {
         partitions: &mut Option<Partitions>,
         grouping: &mut Grouping,
         states: &mut States,
+        store: Option<&Arc<dyn SpillStore>>,
         account: &mut Account<'_>,
     ) -> Result<(), Refused> {
         match self.blind.checked_sub(1) {
@@ -500,25 +575,38 @@ impl Partitioning {
             None => {}
         }
         self.rows = 0;
-        let new = || Partitions::new(grouping, self.hasher);
-        partitions.get_or_insert_with(new).take(grouping, states, account)?;
+        let partitions = self.partitions(partitions, grouping);
+        partitions.take(grouping, states, store, account)?;
+        if let Some(store) = store.filter(|_| partitions.bytes() > self.bytes_max) {
+            partitions.spill(grouping.all_numbers().1, store, account)?;
+        }
         states.clear();
         let look_up = if self.blind > 0 { LookUp::None } else { LookUp::All };
         grouping.forget(self.room(), look_up, account)
     }
 
-    /// Moves all groups to their partitions, when no more will come.
-    fn partition_last(
-        &self,
+    /// Moves all groups to a file, since memory was refused; from now on no more are looked up than
+    /// there was room for.
+    fn spill(
+        &mut self,
         partitions: &mut Option<Partitions>,
         grouping: &mut Grouping,
         states: &mut States,
+        store: &Arc<dyn SpillStore>,
         account: &mut Account<'_>,
     ) -> Result<(), Refused> {
-        let new = || Partitions::new(grouping, self.hasher);
-        partitions.get_or_insert_with(new).take(grouping, states, account)?;
+        self.groups_max = self.groups_max.min(grouping.len().max(GROUPS_FEW));
+        (self.rows, self.blind) = (0, 0);
+        let partitions = self.partitions(partitions, grouping);
+        partitions.take(grouping, states, Some(store), account)?;
         states.clear();
-        grouping.forget(0, LookUp::None, account)
+        partitions.spill(grouping.all_numbers().1, store, account)?;
+        if grouping.forget(self.groups_max, LookUp::All, account).is_err() {
+            // Keys that ascended had no table.
+            self.groups_max = self.groups_max.min(GROUPS_FEW);
+            grouping.forget(self.groups_max, LookUp::All, account)?;
+        }
+        Ok(())
     }
 
     /// How many groups there may be.

@@ -57,6 +57,11 @@ impl<N: Extreme> Extremes<N> {
         self.values.extend(groups.iter().map(|group| other.values[*group as usize]));
     }
 
+    /// Puts numbers in the place of all groups'.
+    pub(crate) fn replace(&mut self, values: Vec<N>) {
+        self.values = values;
+    }
+
     /// None yet, of the same kind.
     pub(crate) fn none_yet(&self) -> Self {
         Self::new(self.is_least)

@@ -346,7 +346,19 @@ impl Grouping {
         account: &mut Account<'_>,
     ) -> Result<(), Refused> {
         self.forgotten += 1;
+        self.row_groups.fill(UNKNOWN);
         self.groups.as_mut().map_or(Ok(()), |groups| groups.clear(most, look_up, account))
+    }
+
+    /// Forgets all groups and the room that they had, when no more will come.
+    pub(crate) fn end(&mut self, account: &mut Account<'_>) {
+        self.forgotten += 1;
+        let row_groups = std::mem::take(&mut self.row_groups);
+        account.give_back(row_groups.capacity() * size_of::<u32>());
+        if let Some(groups) = &mut self.groups {
+            account.give_back(groups.bytes());
+            self.groups = groups_of(self.numbers.len());
+        }
     }
 
     /// The number that each text of another grouping by the same keys has here, by key; all of them
@@ -391,11 +403,6 @@ impl Grouping {
     /// The groups themselves, if there are keys.
     pub(crate) fn groups_mut(&mut self) -> Option<&mut (dyn AnyGroups + 'static)> {
         self.groups.as_deref_mut()
-    }
-
-    /// Whether texts have the same numbers here and there.
-    pub(crate) fn shares_texts_with(&self, other: &Self) -> bool {
-        self.known.iter().zip(&other.known).all(|(known, others)| Arc::ptr_eq(known, others))
     }
 
     /// For each key of texts the numbers that others of its texts have here: none is known yet.

@@ -90,6 +90,20 @@ impl Partitioned {
         Ok(Self { like, partitions: partitions.into_iter().map(Mutex::new).collect(), texts })
     }
 
+    /// An aggregation without groups, which has the texts of all.
+    pub fn texts(&self) -> &Aggregation {
+        &self.like
+    }
+
+    /// Bytes that are enough to put any partition together, about.
+    pub fn merging_bytes(&self) -> usize {
+        let bytes = self.partitions.iter().map(|parts| {
+            let parts = parts.lock().unwrap_or_else(PoisonError::into_inner);
+            parts.iter().map(|part| self.like.merging_bytes(part)).sum()
+        });
+        bytes.max().unwrap_or_default()
+    }
+
     /// Puts a partition together, which nobody has asked for before.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::arguments::{Argument, ArgumentKind, Arguments, Tile, Values};
+use super::bytes;
 use super::extremes::Extremes;
 use super::sums::{FloatSums, Sums};
 use super::words::Words;
@@ -232,6 +233,56 @@ impl States {
         }
         account.give_back(capacity * self.group_bytes());
         Ok(())
+    }
+
+    /// Makes room for wide sums of so many groups where others have some.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn make_wide_room(
+        &mut self,
+        other: &Self,
+        groups: usize,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        for (sums, others) in self.sums.iter_mut().zip(&other.sums) {
+            if let (Some(sums), Some(others)) = (sums, others) {
+                sums.make_room_like(others, groups, account)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what some groups have behind bytes.
+    pub(crate) fn write(&self, groups: Range<usize>, into: &mut Vec<u8>) {
+        self.words.write(groups.clone(), into);
+        self.sums.iter().flatten().for_each(|sums| sums.write(groups.clone(), into));
+        for floats in self.floats.iter().flatten() {
+            bytes::put(floats.get(groups.clone()), into);
+        }
+        for extremes in &self.extremes {
+            match &extremes.found {
+                AnyExtremes::Narrow(found) => bytes::put(found.get(groups.clone()), into),
+                AnyExtremes::Wide(found) => bytes::put(found.get(groups.clone()), into),
+            }
+        }
+    }
+
+    /// Takes what so many groups have from the beginning of bytes, in the place of all groups; what
+    /// is said of them is the same as where they were written.
+    pub(crate) fn read(&mut self, groups: usize, from: &mut &[u8]) {
+        self.groups = groups;
+        self.words.read(groups, from);
+        self.sums.iter_mut().flatten().for_each(|sums| sums.read(from));
+        for floats in self.floats.iter_mut().flatten() {
+            *floats = FloatSums::of(bytes::take(groups, from));
+        }
+        for extremes in &mut self.extremes {
+            match &mut extremes.found {
+                AnyExtremes::Narrow(found) => found.replace(bytes::take(groups, from)),
+                AnyExtremes::Wide(found) => found.replace(bytes::take(groups, from)),
+            }
+        }
     }
 
     /// Bytes of a group, but for wide sums.

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::bytes;
 use super::words::{Words, spread};
 use crate::conditions::ranges::NumberRange;
 use crate::sources::account::{Account, Refused};
@@ -122,6 +123,42 @@ impl Sums {
         Ok(())
     }
 
+    /// Makes room for wide sums of so many groups if others have some.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn make_room_like(
+        &mut self,
+        other: &Self,
+        groups: usize,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        match other.wide.is_empty() && self.wide.is_empty() {
+            true => Ok(()),
+            false => {
+                let more = groups.saturating_sub(self.wide.len());
+                account.reserve(&mut self.wide, more)
+            }
+        }
+    }
+
+    /// Writes the wide sums of some groups behind bytes, and what words have at most; words are
+    /// written elsewhere.
+    pub(crate) fn write(&self, groups: Range<usize>, into: &mut Vec<u8>) {
+        let wide = &self.wide[groups.start.min(self.wide.len())..groups.end.min(self.wide.len())];
+        let about = [self.bound, self.has_overflowed.into(), wide.len() as i128];
+        bytes::put(&about, into);
+        bytes::put(wide, into);
+    }
+
+    /// Takes the wide sums of groups from the beginning of bytes, in the place of all others.
+    pub(crate) fn read(&mut self, from: &mut &[u8]) {
+        if let [bound, has_overflowed, wide] = bytes::take(3, from)[..] {
+            (self.bound, self.has_overflowed) = (bound, has_overflowed != 0);
+            self.wide = bytes::take(wide as usize, from);
+        }
+    }
+
     /// Forgets all sums.
     pub(crate) fn clear(&mut self) {
         self.wide.clear();
@@ -205,6 +242,11 @@ impl Sums {
 pub(crate) struct FloatSums(Vec<f64>);
 
 impl FloatSums {
+    /// These sums.
+    pub(crate) fn of(sums: Vec<f64>) -> Self {
+        Self(sums)
+    }
+
     /// Makes room for groups.
     pub(crate) fn reserve(&mut self, groups: usize) {
         self.0.reserve_exact(groups.saturating_sub(self.0.len()));

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use super::bytes;
 use super::few_groups;
 use crate::simd::vectorized;
 
@@ -77,6 +78,22 @@ impl Words {
         }
     }
 
+    /// Writes the words of some groups behind bytes.
+    pub(crate) fn write(&self, groups: Range<usize>, into: &mut Vec<u8>) {
+        for blocks in &self.blocks {
+            let words = blocks.words();
+            bytes::put(&blocks.all()[groups.start * words..groups.end * words], into);
+        }
+    }
+
+    /// Takes the words of so many groups from the beginning of bytes, in the place of all others.
+    pub(crate) fn read(&mut self, groups: usize, from: &mut &[u8]) {
+        for blocks in &mut self.blocks {
+            let words = bytes::take(groups * blocks.words(), from);
+            blocks.replace(&words);
+        }
+    }
+
     /// No groups yet, of as many words.
     pub(crate) fn none_yet(&self) -> Self {
         Self { blocks: self.blocks.iter().map(|blocks| blocks_of(blocks.words())).collect() }
@@ -121,6 +138,8 @@ trait AnyBlocks: Send + Sync {
     fn spread(&mut self, groups: &[u32], count: usize);
     fn absorb(&mut self, other: &dyn AnyBlocks, taken: Range<usize>, groups: &[u32]);
     fn append(&mut self, other: &dyn AnyBlocks, groups: &[u32]);
+    /// Puts words in the place of all groups', one group behind the other.
+    fn replace(&mut self, words: &[i64]);
     /// All words, one group behind the other.
     fn all(&self) -> &[i64];
     fn block_mut(&mut self, group: usize) -> &mut [i64];
@@ -190,6 +209,10 @@ impl<const W: usize> AnyBlocks for Blocks<W> {
     fn append(&mut self, other: &dyn AnyBlocks, groups: &[u32]) {
         let (others, _) = other.all().as_chunks::<W>();
         self.0.extend(groups.iter().map(|group| others[*group as usize]));
+    }
+
+    fn replace(&mut self, words: &[i64]) {
+        self.0 = words.as_chunks::<W>().0.to_vec();
     }
 
     fn all(&self) -> &[i64] {

@@ -34,6 +34,27 @@ impl Account<'_> {
         *self.taken = self.taken.saturating_sub(bytes);
     }
 
+    /// Says how much is taken now to whoever is asked: some was given back.
+    ///
+    /// # Errors
+    /// Even that is refused.
+    pub(crate) fn report(&mut self) -> Result<(), Refused> {
+        self.take(0)
+    }
+
+    /// Makes something that takes memory; if that is refused, all that it took is given back, as
+    /// what was made of it has to be.
+    ///
+    /// # Errors
+    /// Memory is refused.
+    pub(crate) fn attempt<T>(
+        &mut self,
+        make: impl FnOnce(&mut Self) -> Result<T, Refused>,
+    ) -> Result<T, Refused> {
+        let before = *self.taken;
+        make(self).inspect_err(|_| *self.taken = before)
+    }
+
     /// Makes room for so many entries more behind those of a vector.
     ///
     /// # Errors

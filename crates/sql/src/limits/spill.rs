@@ -2,7 +2,7 @@
 //!
 //! Where nobody has, there are none: what has no room is refused. A file has no name in its folder
 //! (`O_TMPFILE`), so nothing is left when the process ends, in whatever way. All files together
-//! have a limit. They are written and read by the thread that runs the query.
+//! have a limit. They are written and read by the threads that run the query.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -26,10 +26,11 @@ const PIECE_BYTES: u64 = 128 << 10;
 
 /// Where queries of a database write what has no room, if anywhere.
 #[derive(Default, Debug)]
-pub(crate) struct Spilling(Mutex<Option<Arc<DiskManager>>>);
+pub(crate) struct Spilling(Mutex<Option<Files>>);
 
 /// A folder for such files.
-struct Folder {
+#[derive(Debug)]
+pub(crate) struct Folder {
     path: PathBuf,
     limit: u64,
     /// Bytes of all files that are there now.
@@ -37,7 +38,7 @@ struct Folder {
 }
 
 /// One file, which is gone when nobody has it any longer.
-struct TempFile {
+pub(crate) struct TempFile {
     file: File,
     folder: Arc<Folder>,
     length: AtomicU64,
@@ -51,29 +52,49 @@ impl Spilling {
     pub(crate) fn set(&self, path: &Path, limit: u64) -> Result<()> {
         let folder = Arc::new(Folder { path: path.to_owned(), limit, used: AtomicU64::new(0) });
         TempFile::new(&folder)?;
-        let files = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(Files(folder)));
-        let files = Some(Arc::new(files.build()?));
+        let files = FilesOf(Arc::clone(&folder));
+        let manager = DiskManagerBuilder::default().with_temp_file_factory(Arc::new(files));
+        let files = Some(Files { folder, manager: Arc::new(manager.build()?) });
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = files;
         Ok(())
     }
 
-    /// What makes files for operators.
+    /// What makes files for operators of DataFusion's.
     pub(crate) fn files(&self) -> Option<Arc<DiskManager>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.as_ref().map(|files| Arc::clone(&files.manager))
+    }
+
+    /// The folder.
+    pub(crate) fn folder(&self) -> Option<Arc<Folder>> {
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.as_ref().map(|files| Arc::clone(&files.folder))
     }
 }
 
-/// Makes files for operators.
-struct Files(Arc<Folder>);
+/// What makes files.
+#[derive(Debug)]
+struct Files {
+    folder: Arc<Folder>,
+    /// For operators of DataFusion's.
+    manager: Arc<DiskManager>,
+}
 
-impl TempFileFactory for Files {
+/// Makes files for operators of DataFusion's.
+struct FilesOf(Arc<Folder>);
+
+impl TempFileFactory for FilesOf {
     fn create_temp_file(&self, _: &str) -> PlanResult<Arc<dyn SpillFile>> {
         Ok(Arc::new(Spilled(Arc::new(TempFile::new(&self.0)?))))
     }
 }
 
 impl TempFile {
-    fn new(folder: &Arc<Folder>) -> Result<Self> {
+    /// An empty one.
+    ///
+    /// # Errors
+    /// A folder that no file can be made in.
+    pub(crate) fn new(folder: &Arc<Folder>) -> Result<Self> {
         let file = tempfile::tempfile_in(&folder.path).map_err(|error| {
             let path = folder.path.display();
             Error::from(error).detail(format!("No file can be made in the spill folder {path}."))
@@ -81,8 +102,12 @@ impl TempFile {
         Ok(Self { file, folder: Arc::clone(folder), length: AtomicU64::new(0) })
     }
 
-    /// Adds bytes at the end; one thread does that, before anybody reads.
-    fn append(&self, bytes: &[u8]) -> io::Result<()> {
+    /// Adds bytes at the end, and says where they begin. What others add at the same time is
+    /// elsewhere.
+    ///
+    /// # Errors
+    /// The folder has no room for them, or the disk; `CANCELLED`.
+    pub(crate) fn append(&self, bytes: &[u8]) -> io::Result<u64> {
         Cancel::check_current().map_err(io::Error::other)?;
         let more = bytes.len() as u64;
         let Folder { used, limit, path } = self.folder.as_ref();
@@ -94,10 +119,20 @@ impl TempFile {
             let error = Error::new(SqlState::CONFIGURED_LIMIT, text).detail(detail);
             return Err(io::Error::other(error));
         }
-        self.file.write_all_at(bytes, length)
+        self.file.write_all_at(bytes, length)?;
+        Ok(length)
     }
 
-    /// Some bytes from a place on; none at the end.
+    /// Reads bytes that were added, from a place on.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(crate) fn read_exact(&self, from: u64, into: &mut [u8]) -> io::Result<()> {
+        Cancel::check_current().map_err(io::Error::other)?;
+        self.file.read_exact_at(into, from)
+    }
+
+    /// Some bytes from a place on; none at the end. Whoever adds some has ended.
     fn read(&self, from: u64) -> PlanResult<Bytes> {
         let length = (self.length.load(Ordering::Relaxed) - from).min(PIECE_BYTES);
         let mut piece = vec![0; length as usize];

@@ -296,6 +296,66 @@ fn sums_of_large_numbers_are_whole() {
     }
 }
 
+/// The last digit is rounded, halves away from zero, as PostgreSQL 15 does it: by itself, in groups
+/// of either kind, of different values, in windows, and of parts that are put together.
+#[test]
+fn averages_are_rounded() {
+    let db = SqlDatabase::in_memory().expect("a database");
+    let mut session = db.session();
+    session.execute("create table t (id int primary key, g int, n int, b bigint)").expect("t");
+    let fill = "insert into t select i, i % 3, case when i % 3 = 1 then -i else i end, \
+                9000000000000000000 - i from generate_series(1, 4000) g(i)";
+    session.execute(fill).expect("rows");
+    let mut texts = |sql: &str| -> Vec<String> {
+        let answer = session.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        let values = answer.rows.iter().flatten();
+        values.map(|value| value.to_text().unwrap_or_default()).collect()
+    };
+    let thirteen = "(values (20), (0), (0), (0), (0), (0), (0), (0), (0), (0), (0), (0), (0)) v(x)";
+    for (what, expected) in [
+        ("avg(x)", "1.5384615384615385"),
+        ("avg(-x)", "-1.5384615384615385"),
+        ("avg(x), bit_or(x)", "1.5384615384615385"),
+        ("avg(distinct x)", "10.0000000000000000"),
+        ("avg(x / 200.0)", "0.00769230769230769231"),
+    ] {
+        assert_eq!(texts(&format!("select {what} from {thirteen}"))[0], expected, "{what}");
+    }
+    let groups = ["6.1666666666666667", "-4.4285714285714286", "5.1666666666666667"];
+    for sql in [
+        "select avg(n % 13) from t where id < 20 group by g order by g",
+        "select avg from (select g, avg(n % 13), bit_or(n) from t where id < 20 group by g) q \
+         order by g",
+        "select avg(n % 13) from t where id < 20 group by rollup (g, id) \
+         having grouping(id) = 1 and grouping(g) = 0 order by g",
+    ] {
+        assert_eq!(texts(sql), groups, "{sql}");
+    }
+    let sums = texts("select avg(n), bit_or(g), sum(n), count(n) from t");
+    let mean = sums[2].parse::<f64>().expect("a sum") / sums[3].parse::<f64>().expect("a count");
+    assert!((sums[0].parse::<f64>().expect("a mean") - mean).abs() < 1e-9, "{sums:?}");
+    let rolled = "select avg(n) from t group by rollup (g, id % 7) having grouping(g) = 1";
+    assert_eq!(texts(rolled)[0], sums[0]);
+    // 4,000 numbers of 19 digits, with 16 after the point, are more than 38.
+    let large = "8999999999999997999.5000000000000000";
+    for sql in [
+        "select avg(b) from t",
+        "select avg(b), bit_or(b) from t",
+        "select avg(distinct b) from t",
+        "select distinct avg(b) over () from t",
+        "select avg(b) over (order by id rows between unbounded preceding and current row) \
+         from t order by id desc limit 1",
+        "select avg(b) from t group by grouping sets ((), (g)) having grouping(g) = 1",
+    ] {
+        assert_eq!(texts(sql)[0], large, "{sql}");
+    }
+    let sliding = "select avg(n) over (order by id rows between 2 preceding and current row) \
+                   from t where id <= 4 order by id";
+    let expected = ["-1.0000000000000000", "0.5000000000000000", "1.3333333333333333"];
+    assert_eq!(texts(sliding)[..3], expected);
+    assert_eq!(texts(sliding)[3], "0.3333333333333333");
+}
+
 /// Groups that the budget has no room for end the statement, and nothing else.
 #[test]
 fn groups_take_memory_of_the_budget() {

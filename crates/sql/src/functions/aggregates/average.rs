@@ -1,8 +1,11 @@
 //! `avg`, with the types that PostgreSQL gives it: of whole numbers and numerics a numeric, of
 //! floats a float.
 //!
-//! The averaging is DataFusion's, which is told of more digits after the point: PostgreSQL gives 16
-//! at least.
+//! An average of decimals has 16 digits after the point at least, as PostgreSQL's has, and its last
+//! one is rounded; that of floats is DataFusion's.
+
+mod decimal;
+pub(crate) mod mean;
 
 use std::sync::Arc;
 
@@ -15,6 +18,7 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
+use self::decimal::{AverageGroups, DecimalAverage, DistinctAverage, Types};
 use crate::error::{Error, SqlState};
 use crate::functions::arithmetic::division::exact;
 
@@ -69,18 +73,31 @@ impl AggregateUDFImpl for Average {
     }
 
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> PlanResult<Vec<FieldRef>> {
-        self.averaging.state_fields(args)
+        let types = Types::of(args.input_fields[0].data_type(), args.return_type());
+        match types.filter(|_| !args.is_distinct) {
+            Some(types) => Ok(types.state(args.name)),
+            None => self.averaging.state_fields(args),
+        }
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> PlanResult<Box<dyn Accumulator>> {
-        self.averaging.accumulator(args)
+        Ok(match Types::of(args.expr_fields[0].data_type(), args.return_type()) {
+            Some(types) if args.is_distinct => {
+                Box::new(DistinctAverage { gathered: self.averaging.accumulator(args)?, types })
+            }
+            Some(types) => Box::new(DecimalAverage::new(types)),
+            None => self.averaging.accumulator(args)?,
+        })
     }
 
     fn create_sliding_accumulator(
         &self,
         args: AccumulatorArgs<'_>,
     ) -> PlanResult<Box<dyn Accumulator>> {
-        self.averaging.create_sliding_accumulator(args)
+        match Types::of(args.expr_fields[0].data_type(), args.return_type()) {
+            Some(types) if !args.is_distinct => Ok(Box::new(DecimalAverage::new(types))),
+            _ => self.averaging.create_sliding_accumulator(args),
+        }
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
@@ -91,7 +108,10 @@ impl AggregateUDFImpl for Average {
         &self,
         args: AccumulatorArgs<'_>,
     ) -> PlanResult<Box<dyn GroupsAccumulator>> {
-        self.averaging.create_groups_accumulator(args)
+        match Types::of(args.expr_fields[0].data_type(), args.return_type()) {
+            Some(types) => Ok(Box::new(AverageGroups::new(types))),
+            None => self.averaging.create_groups_accumulator(args),
+        }
     }
 
     fn reverse_expr(&self) -> ReversedUDAF {

@@ -7,3 +7,4 @@ pub(crate) mod average;
 pub(crate) mod merged_average;
 pub(crate) mod single_value;
 pub(crate) mod sum;
+mod totals;

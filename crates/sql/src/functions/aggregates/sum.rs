@@ -22,7 +22,8 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 
-use self::decimal::{DecimalGroups, DecimalSum, DistinctSum};
+pub(crate) use self::decimal::DecimalSum;
+use self::decimal::{DecimalGroups, DistinctSum};
 use crate::error::{Error, SqlState};
 
 /// The name by which plans have it. A rule of DataFusion's takes what is named `sum` for a function

@@ -11,7 +11,6 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::error::{DataFusionError, Result as PlanResult};
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
@@ -30,12 +29,13 @@ use remanent_exec::Aggregation;
 
 use super::feed::Fed;
 use super::given_batches::GivenBatches;
-use super::giving::{Giving, Groups, giving};
+use super::giving::{Giving, Out, giving};
 use super::having::Having;
-use super::merging::{Merging, merged, merging};
+use super::merging::{Merging, merging};
 use super::parts::{Ended, Part};
 use super::query::{Query, query_of};
 use super::result::given_parts;
+use super::room::Room;
 use super::row_keys;
 use crate::error::{Error, Result};
 use crate::pipeline::builds::BuildSides;
@@ -133,7 +133,7 @@ impl GroupsExec {
         &self,
         partition: usize,
         context: Arc<TaskContext>,
-        reservation: &MemoryReservation,
+        room: &Room,
     ) -> PlanResult<RowSource> {
         if let Some(pipeline) = self.input.downcast_ref::<PipelineExec>() {
             let exprs = self.query.exprs.clone();
@@ -146,7 +146,7 @@ impl GroupsExec {
             }
             None => {
                 let threads = Current::of(&context)?.transaction.threads;
-                let given = GivenBatches::new(&self.query, reservation, threads)?;
+                let given = GivenBatches::new(&self.query, room, threads)?;
                 RowSource::Batches(self.input.execute(partition, context)?, Box::new(given))
             }
         })
@@ -226,13 +226,13 @@ impl ExecutionPlan for GroupsExec {
         partition: usize,
         context: Arc<TaskContext>,
     ) -> PlanResult<SendableRecordBatchStream> {
-        let consumer = MemoryConsumer::new("groups of an aggregate");
-        let reservation = consumer.register(context.memory_pool());
+        let threads = Current::of(&context)?.transaction.threads;
+        let room = Room::new(&context, threads, &self.metrics, partition);
         let metrics = BaselineMetrics::new(&self.metrics, partition);
         let mut grouping = Grouping {
             query: Arc::clone(&self.query),
-            source: self.rows(partition, context, &reservation)?,
-            reservation,
+            source: self.rows(partition, context, &room)?,
+            room,
             schema: self.aggregate.schema(),
             having: self.having.clone(),
         };
@@ -255,10 +255,10 @@ enum RowSource {
     Pipeline(Box<Running<Fed>>),
     /// Other operators, with the groups of what they have given.
     Batches(SendableRecordBatchStream, Box<GivenBatches>),
-    /// All rows have come, and were grouped in partitions by so many threads.
-    Merging(Team<Merging>, Option<Columns>, usize),
     /// All rows have come: groups go out.
     Giving(Team<Giving>),
+    /// All rows have come: groups are put together partition by partition, and go out.
+    Merging(Team<Merging>),
     /// While it becomes another one.
     None,
 }
@@ -289,7 +289,7 @@ impl Worker for ScanGroups {
 /// An aggregate that is being computed.
 struct Grouping {
     query: Arc<Query>,
-    reservation: MemoryReservation,
+    room: Room,
     source: RowSource,
     /// Of groups, before any are dropped.
     schema: SchemaRef,
@@ -303,6 +303,9 @@ impl Grouping {
                 RowSource::Giving(team) => {
                     return team.poll_next(waiting).map_err(DataFusionError::from);
                 }
+                RowSource::Merging(team) => {
+                    return team.poll_next(waiting).map_err(DataFusionError::from);
+                }
                 RowSource::None => return Poll::Ready(Ok(None)),
                 _ => ready!(self.poll_all(waiting))?,
             }
@@ -312,31 +315,25 @@ impl Grouping {
     /// All rows have come, by so many threads.
     fn end(&mut self, fed: Fed, columns: Option<Columns>, threads: usize) -> Result<RowSource> {
         let parts = fed.into_parts();
-        let parts = match parts.iter().any(Part::is_partitioned) {
-            true => parts,
-            false => match Ended::new(parts)? {
-                many if threads > 1 && many.are_many() => many.into_parts(),
-                ended => return self.give(ended.put_together()?, columns, threads),
-            },
-        };
-        Ok(RowSource::Merging(merging(parts, threads)?, columns, threads))
-    }
-
-    /// Gives groups out, of which no two parts have one in common.
-    fn give(
-        &mut self,
-        parts: Vec<Part>,
-        columns: Option<Columns>,
-        threads: usize,
-    ) -> Result<RowSource> {
-        let groups = Groups {
+        let out = Out {
             query: Arc::clone(&self.query),
-            parts: given_parts(&self.query, parts)?,
             columns,
             schema: Arc::clone(&self.schema),
             having: self.having.take(),
         };
-        Ok(RowSource::Giving(giving(groups, threads)))
+        let bytes = parts.iter().map(Part::bytes).sum();
+        let are_large = parts.len() > 1 && self.room.is_too_little_for(bytes);
+        let parts = match are_large || parts.iter().any(Part::is_partitioned) {
+            true => parts,
+            false => match Ended::new(parts)? {
+                many if threads > 1 && many.are_many() => many.into_parts(),
+                ended => {
+                    let parts = given_parts(&self.query, ended.put_together()?)?;
+                    return Ok(RowSource::Giving(giving(parts, out, threads)));
+                }
+            },
+        };
+        Ok(RowSource::Merging(merging(parts, out, threads)?))
     }
 
     /// Adds all rows. Between two rounds others may look whether to stop; what gives batches looks
@@ -346,7 +343,7 @@ impl Grouping {
             self.source = match std::mem::replace(&mut self.source, RowSource::None) {
                 RowSource::Reading(reading, scanned) => {
                     let workers = reading.begin(Sharing::ByStretches)?.into_iter().map(|reader| {
-                        let fed = Fed::new(&self.query, &self.reservation)?;
+                        let fed = Fed::new(&self.query, &self.room)?;
                         Ok(ScanGroups { reader, fed, scanned: scanned.clone() })
                     });
                     RowSource::Scan(Team::new(workers.collect::<Result<_>>()?, false))
@@ -364,14 +361,6 @@ impl Grouping {
                     first.absorb(all.collect());
                     self.end(first, None, threads)?
                 }
-                RowSource::Merging(mut team, columns, threads) => {
-                    if team.round()? {
-                        self.source = RowSource::Merging(team, columns, threads);
-                        waiting.waker().wake_by_ref();
-                        return Poll::Pending;
-                    }
-                    self.give(merged(team), columns, threads)?
-                }
                 RowSource::BuildSides(mut sides) => {
                     let Poll::Ready(ready) = sides.poll_ready(waiting) else {
                         self.source = RowSource::BuildSides(sides);
@@ -382,7 +371,7 @@ impl Grouping {
                     if let Some(query) = row_keys::by_rows(&self.query, &ready.pipeline, &builds) {
                         self.query = Arc::new(query);
                     }
-                    let fed = || Fed::new(&self.query, &self.reservation);
+                    let fed = || Fed::new(&self.query, &self.room);
                     RowSource::Pipeline(Box::new(Running::begin(ready, fed)?))
                 }
                 RowSource::Pipeline(mut running) => {

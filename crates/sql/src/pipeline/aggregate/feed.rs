@@ -7,15 +7,15 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
-use datafusion::execution::memory_pool::MemoryReservation;
 use remanent_exec::{AggregatedSegment, Given, GivenValues, Rows, Source, Tuples};
 
 use super::parts::Part;
 use super::query::Query;
+use super::room::Room;
 use crate::error::{Error, Result};
 use crate::pipeline::flow::{Columns, Stages};
 use crate::pipeline::running::{Sink, Taken, Through};
-use crate::pipeline::values::{Values, with_memory};
+use crate::pipeline::values::Values;
 use crate::scan::scan_rows::{FrozenReader, PieceNumber, TakenRows};
 
 /// Tuples that are added at once, at least, while more come of a piece.
@@ -35,8 +35,8 @@ impl Fed {
     ///
     /// # Errors
     /// A fault of whoever planned them.
-    pub(crate) fn new(query: &Arc<Query>, reservation: &MemoryReservation) -> Result<Self> {
-        let part = Part::new(query, reservation)?;
+    pub(crate) fn new(query: &Arc<Query>, room: &Room) -> Result<Self> {
+        let part = Part::new(query, room)?;
         Ok(Self { query: Arc::clone(query), ended: Vec::new(), part })
     }
 
@@ -47,8 +47,11 @@ impl Fed {
     /// A fault of whoever planned them.
     pub(crate) fn begin(&mut self, place: PieceNumber) -> Result<()> {
         if self.part.is_of_other(place) && self.part.aggregation.ascends() {
-            let part = Part::new(&self.query, &self.part.reservation)?;
+            let part = Part::new(&self.query, &self.part.room)?;
             self.ended.push(std::mem::replace(&mut self.part, part));
+            if self.part.room.is_too_little_for(self.ended.iter().map(Part::bytes).sum()) {
+                self.spill_ended()?;
+            }
         }
         self.part.begin(place);
         Ok(())
@@ -132,8 +135,18 @@ impl Fed {
         [keys, arguments]: &[Vec<Option<Values>>; 2],
     ) -> Result<()> {
         let given = GivenValues { keys: given_of(keys), arguments: given_of(arguments) };
-        let Part { aggregation, reservation, .. } = &mut self.part;
-        with_memory(reservation, |memory| aggregation.add(segment, rows, &given, memory))
+        let Part { aggregation, room, .. } = &mut self.part;
+        let had_spilled = aggregation.has_spilled();
+        room.within(|memory| aggregation.add(segment, rows, &given, memory))?;
+        match !had_spilled && aggregation.has_spilled() {
+            true => self.spill_ended(),
+            false => Ok(()),
+        }
+    }
+
+    /// Moves the groups of earlier pieces to a file: memory is wanted.
+    fn spill_ended(&mut self) -> Result<()> {
+        self.ended.iter_mut().try_for_each(Part::spill)
     }
 
     /// Takes over what others have aggregated.

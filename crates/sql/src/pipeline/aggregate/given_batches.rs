@@ -13,6 +13,7 @@ use datafusion::execution::memory_pool::MemoryReservation;
 
 use super::feed::Fed;
 use super::query::Query;
+use super::room::Room;
 use crate::error::Result;
 use crate::pipeline::running::are_volatile;
 use crate::scan::scan_rows::TakenRows;
@@ -26,7 +27,7 @@ const BYTES_A_THREAD: usize = 2 << 20;
 /// Groups of batches, and batches that are not in them yet.
 pub(crate) struct GivenBatches {
     query: Arc<Query>,
-    reservation: MemoryReservation,
+    room: Room,
     /// Groups of each thread that has made some; one at least.
     feds: Vec<Fed>,
     /// How many threads there may be.
@@ -48,17 +49,13 @@ impl GivenBatches {
     ///
     /// # Errors
     /// A fault of whoever planned them.
-    pub(crate) fn new(
-        query: &Arc<Query>,
-        reservation: &MemoryReservation,
-        threads: usize,
-    ) -> Result<Self> {
+    pub(crate) fn new(query: &Arc<Query>, room: &Room, threads: usize) -> Result<Self> {
         Ok(Self {
             query: Arc::clone(query),
-            reservation: reservation.new_empty(),
-            feds: vec![Fed::new(query, reservation)?],
+            room: room.another(),
+            feds: vec![Fed::new(query, room)?],
             threads: if are_volatile(&query.exprs)? { 1 } else { threads },
-            kept: Kept::new(reservation),
+            kept: Kept::new(room.reservation()),
         })
     }
 
@@ -92,13 +89,13 @@ impl GivenBatches {
 
     /// Adds all that were kept: each thread a share of them, if they are many.
     fn add_kept(&mut self) -> Result<()> {
-        let kept = std::mem::replace(&mut self.kept, Kept::new(&self.reservation));
+        let kept = std::mem::replace(&mut self.kept, Kept::new(self.room.reservation()));
         if !kept.are_enough(self.threads) {
             let mut batches = kept.batches.into_iter();
             return batches.try_for_each(|it| self.feds[0].add(TakenRows::Batch(it)).map(drop));
         }
         while self.feds.len() < self.threads {
-            self.feds.push(Fed::new(&self.query, &self.reservation)?);
+            self.feds.push(Fed::new(&self.query, &self.room)?);
         }
         let share = kept.batches.len().div_ceil(self.threads);
         let mut batches = kept.batches.into_iter();

@@ -17,15 +17,20 @@ use crate::pipeline::flow::Columns;
 use crate::scan::BATCH_ROWS;
 use crate::threads::team::{Team, Worked, Worker};
 
-/// All groups of an aggregate, which do not change any more.
-pub(crate) struct Groups {
+/// How groups go out.
+pub(crate) struct Out {
     pub(crate) query: Arc<Query>,
-    pub(crate) parts: Vec<GivenPart>,
     /// Where the values of build sides are, if rows of them are keys.
     pub(crate) columns: Option<Columns>,
     /// Of what is said of the groups.
     pub(crate) schema: SchemaRef,
     pub(crate) having: Option<Having>,
+}
+
+/// All groups of an aggregate, which do not change any more.
+struct Groups {
+    out: Out,
+    parts: Vec<GivenPart>,
 }
 
 /// What one thread does in giving groups out.
@@ -44,16 +49,16 @@ struct Batches {
     next: AtomicUsize,
 }
 
-/// So many threads, at most, that give out groups.
-pub(crate) fn giving(groups: Groups, threads: usize) -> Team<Giving> {
+/// So many threads, at most, that give out groups of parts, of which no two have one in common.
+pub(crate) fn giving(parts: Vec<GivenPart>, out: Out, threads: usize) -> Team<Giving> {
     let mut batches = Vec::new();
-    for (at, GivenPart { part, .. }) in groups.parts.iter().enumerate() {
+    for (at, GivenPart { part, .. }) in parts.iter().enumerate() {
         for first in (part.from..part.groups).step_by(BATCH_ROWS) {
             batches.push((at, first..part.groups.min(first + BATCH_ROWS)));
         }
     }
     let threads = threads.min(batches.len()).max(1);
-    let groups = Arc::new(groups);
+    let groups = Arc::new(Groups { out, parts });
     let batches = Arc::new(Batches { groups: batches, next: AtomicUsize::new(0) });
     let worker =
         |_| Giving { groups: Arc::clone(&groups), batches: Arc::clone(&batches), batch: 0 };
@@ -67,7 +72,8 @@ impl Worker for Giving {
         let Some((part, range)) = self.batches.groups.get(self.batch) else {
             return Ok(Worked::Ended);
         };
-        let groups = self.groups.batch(*part, range.clone())?;
+        let Groups { out, parts } = self.groups.as_ref();
+        let groups = out.batch(&parts[*part], range.clone())?;
         Ok(match groups.num_rows() {
             0 => Worked::Through,
             _ => Worked::Made(groups),
@@ -79,10 +85,13 @@ impl Worker for Giving {
     }
 }
 
-impl Groups {
-    fn batch(&self, part: usize, groups: Range<usize>) -> Result<RecordBatch> {
-        let (columns, part) = (self.columns.as_ref(), &self.parts[part]);
-        let batch = batch_of(&self.query, part, columns, groups, &self.schema)?;
+impl Out {
+    /// Some groups of a part.
+    ///
+    /// # Errors
+    /// `NUMBER_OUT_OF_RANGE`; whatever is met in evaluating the condition.
+    pub(crate) fn batch(&self, part: &GivenPart, groups: Range<usize>) -> Result<RecordBatch> {
+        let batch = batch_of(&self.query, part, self.columns.as_ref(), groups, &self.schema)?;
         match &self.having {
             Some(having) => having.kept(&batch),
             None => Ok(batch),

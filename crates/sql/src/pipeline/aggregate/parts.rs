@@ -6,12 +6,11 @@
 
 use std::sync::Arc;
 
-use datafusion::execution::memory_pool::MemoryReservation;
 use remanent_exec::{Aggregation, Before};
 
 use super::query::Query;
+use super::room::Room;
 use crate::error::{Error, Result};
-use crate::pipeline::values::with_memory;
 use crate::scan::scan_rows::PieceNumber;
 
 /// Groups of all parts from which on several threads put them together.
@@ -20,32 +19,13 @@ const GROUPS_MANY: usize = 1 << 15;
 /// An aggregation of some pieces of the source.
 pub(crate) struct Part {
     pub(crate) aggregation: Aggregation,
-    pub(crate) reservation: MemoryReservation,
+    pub(crate) room: Room,
     /// Where its first and its last rows lie.
     ends: Option<[PieceNumber; 2]>,
     /// Its first group, if those before are groups of the part before it.
     pub(crate) from: usize,
     /// How many groups there are, once all rows have come.
     pub(crate) groups: usize,
-    /// What others hold for it.
-    _held: Option<Arc<Held>>,
-}
-
-/// Memory that was taken for several parts.
-pub(crate) struct Held(pub(crate) Vec<MemoryReservation>);
-
-impl Held {
-    /// So many bytes are free again.
-    pub(crate) fn give_back(&self, bytes: usize) {
-        let mut left = bytes;
-        for held in &self.0 {
-            // Another thread may have given some back in between.
-            let given = left.min(held.size());
-            if held.try_shrink(given).is_ok() {
-                left -= given;
-            }
-        }
-    }
 }
 
 impl Part {
@@ -53,22 +33,22 @@ impl Part {
     ///
     /// # Errors
     /// A fault of whoever planned them.
-    pub(crate) fn new(query: &Arc<Query>, reservation: &MemoryReservation) -> Result<Self> {
+    pub(crate) fn new(query: &Arc<Query>, room: &Room) -> Result<Self> {
         let aggregation = Aggregation::new(query.plan.clone());
         let aggregation = aggregation.ok_or_else(|| Error::internal("an aggregate of nothing"))?;
-        let reservation = reservation.new_empty();
-        Ok(Self { aggregation, reservation, ends: None, from: 0, groups: 0, _held: None })
+        let room = room.another();
+        let aggregation = room.limits(aggregation);
+        Ok(Self { aggregation, room, ends: None, from: 0, groups: 0 })
     }
 
-    /// So many groups of all parts, for which others hold memory, too.
-    pub(crate) fn merged(
-        aggregation: Aggregation,
-        reservation: MemoryReservation,
-        groups: usize,
-        held: &Arc<Held>,
-    ) -> Self {
-        let held = Some(Arc::clone(held));
-        Self { aggregation, reservation, ends: None, from: 0, groups, _held: held }
+    /// So many groups of all parts.
+    pub(crate) fn merged(aggregation: Aggregation, room: Room, groups: usize) -> Self {
+        Self { aggregation, room, ends: None, from: 0, groups }
+    }
+
+    /// Bytes that it has taken.
+    pub(crate) fn bytes(&self) -> usize {
+        self.room.reservation().size()
     }
 
     /// Says where the next rows lie.
@@ -89,23 +69,29 @@ impl Part {
 
     /// Moves its groups to partitions.
     pub(crate) fn partition(&mut self) -> Result<()> {
-        let Self { aggregation, reservation, .. } = self;
-        with_memory(reservation, |memory| aggregation.partition(memory))
+        let Self { aggregation, room, .. } = self;
+        room.within(|memory| aggregation.partition(memory))
+    }
+
+    /// Moves its groups to a file, if there is one, when all rows have come.
+    pub(crate) fn spill(&mut self) -> Result<()> {
+        let Self { aggregation, room, .. } = self;
+        room.within(|memory| aggregation.spill(memory))
     }
 
     fn absorb(&mut self, other: Self) -> Result<()> {
-        let Self { aggregation, reservation, .. } = self;
-        with_memory(reservation, |memory| aggregation.absorb(&other.aggregation, memory))
+        let Self { aggregation, room, .. } = self;
+        room.within(|memory| aggregation.absorb(&other.aggregation, memory))
     }
 
     fn absorb_first(&mut self, next: &Self) -> Result<()> {
-        let Self { aggregation, reservation, .. } = self;
-        with_memory(reservation, |memory| aggregation.absorb_first(&next.aggregation, memory))
+        let Self { aggregation, room, .. } = self;
+        room.within(|memory| aggregation.absorb_first(&next.aggregation, memory))
     }
 
     fn finish(&mut self) -> Result<()> {
-        let Self { aggregation, reservation, .. } = self;
-        self.groups = with_memory(reservation, |memory| aggregation.finish(memory))?;
+        let Self { aggregation, room, .. } = self;
+        self.groups = room.within(|memory| aggregation.finish(memory))?;
         Ok(())
     }
 }

@@ -13,11 +13,13 @@ use datafusion::arrow::array::{
 use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{self as dt, DataType, SchemaRef, TimeUnit};
+use datafusion::execution::memory_pool::MemoryReservation;
 use remanent_exec::{Aggregation, ArgumentKind, KeyKind};
 
 use super::parts::Part;
 use super::query::{Asked, KeyValues, Query};
 use crate::error::{Error, Result, SqlState};
+use crate::functions::aggregates::average::mean::Mean;
 use crate::pipeline::flow::Columns;
 use crate::pipeline::texts::{NumberedTexts, without_others};
 
@@ -34,7 +36,7 @@ pub(crate) fn batch_of(
 ) -> Result<RecordBatch> {
     let (keys, results) = schema.fields().split_at(query.key_values.len());
     let aggregation = &part.aggregation;
-    let of = Groups { query, aggregation, texts, groups: groups.clone() };
+    let of = Groups { query, aggregation, texts: &texts.0, groups: groups.clone() };
     let keys = keys.iter().zip(&query.key_values).map(|(field, values)| match values {
         KeyValues::Key(key) => of.key(*key, field.data_type()),
         KeyValues::OfRow { key, column } => {
@@ -53,45 +55,46 @@ pub(crate) fn batch_of(
 /// A part whose groups go out.
 pub(crate) struct GivenPart {
     pub(crate) part: Part,
-    /// The texts of each key that is one, if there is room for them in one buffer.
-    texts: Arc<Vec<Option<NumberedTexts>>>,
+    pub(crate) texts: KeyTexts,
 }
 
-/// Parts whose groups go out; those that have the same texts make arrays of them once.
-///
-/// # Errors
-/// `OUT_OF_MEMORY`.
-pub(crate) fn given_parts(query: &Query, parts: Vec<Part>) -> Result<Vec<GivenPart>> {
-    let mut given: Vec<GivenPart> = Vec::with_capacity(parts.len());
-    for part in parts {
-        let last = given.last().filter(|last| last.has_texts_of(&part));
-        let next = match last.map(|last| Arc::clone(&last.texts)) {
-            Some(texts) => GivenPart { part, texts },
-            None => GivenPart::new(query, part)?,
-        };
-        given.push(next);
-    }
-    Ok(given)
-}
+/// The texts of each key that is one, if there is room for them in one buffer.
+#[derive(Clone)]
+pub(crate) struct KeyTexts(Arc<Vec<Option<NumberedTexts>>>);
 
-impl GivenPart {
-    fn has_texts_of(&self, part: &Part) -> bool {
-        self.part.aggregation.shares_texts_with(&part.aggregation)
-    }
-
-    fn new(query: &Query, part: Part) -> Result<Self> {
+impl KeyTexts {
+    /// Those of an aggregation.
+    ///
+    /// # Errors
+    /// `OUT_OF_MEMORY`.
+    pub(crate) fn of(
+        query: &Query,
+        aggregation: &Aggregation,
+        memory: &MemoryReservation,
+    ) -> Result<Self> {
         let texts = query.plan.keys.iter().enumerate().map(|(key, of)| {
-            let (bytes, ends) = part.aggregation.all_texts(key);
+            let (bytes, ends) = aggregation.all_texts(key);
             let texts = match of.kind {
                 KeyKind::Text => NumberedTexts::new(bytes, ends)?,
                 _ => None,
             };
-            part.reservation.try_grow(texts.as_ref().map_or(0, NumberedTexts::bytes))?;
+            memory.try_grow(texts.as_ref().map_or(0, NumberedTexts::bytes))?;
             Ok(texts)
         });
-        let texts = Arc::new(texts.collect::<Result<_>>()?);
-        Ok(Self { part, texts })
+        Ok(Self(Arc::new(texts.collect::<Result<_>>()?)))
     }
+}
+
+/// Parts whose groups go out.
+///
+/// # Errors
+/// `OUT_OF_MEMORY`.
+pub(crate) fn given_parts(query: &Query, parts: Vec<Part>) -> Result<Vec<GivenPart>> {
+    let parts = parts.into_iter().map(|part| {
+        let texts = KeyTexts::of(query, &part.aggregation, part.room.reservation())?;
+        Ok(GivenPart { part, texts })
+    });
+    parts.collect()
 }
 
 /// Some groups.
@@ -175,18 +178,12 @@ impl Groups<'_> {
     }
 
     fn means(&self, argument: usize, scale: i8, data_type: &DataType) -> Result<ArrayRef> {
-        let power = power_between(scale, data_type)?;
+        let mean = Mean::new(scale, data_type)?;
         let (sums, counts) =
             (self.sums("an average", argument, data_type)?, self.counts(Some(argument)));
-        let means = sums.into_iter().zip(&counts).map(|(sum, count)| {
-            let count = i128::from(*count).max(1);
-            // What is left of a division is less than there are rows.
-            let whole = (sum / count).checked_mul(power);
-            let mean = whole.map(|whole| whole + sum % count * power / count);
-            mean.ok_or_else(|| out_of_range("an average", data_type))
-        });
+        let means = sums.into_iter().zip(&counts);
+        let means = means.map(|(sum, count)| mean.of(sum, count.unsigned_abs()));
         let means = means.collect::<Result<Vec<_>>>()?;
-        check(means.iter().zip(&counts), "an average", data_type)?;
         array_of(means.into_iter(), nulls_of(&counts), data_type)
     }
 
@@ -256,16 +253,6 @@ fn check<'n>(
         true => Ok(()),
         false => Err(out_of_range(what, data_type)),
     }
-}
-
-/// What a number of so many digits behind the point is multiplied with to have as many as a type.
-fn power_between(scale: i8, data_type: &DataType) -> Result<i128> {
-    let more = match data_type {
-        DataType::Decimal128(_, to) => u32::try_from(to - scale).ok(),
-        _ => None,
-    };
-    let power = more.and_then(|more| 10_i128.checked_pow(more));
-    power.ok_or_else(|| Error::internal("an average with fewer digits"))
 }
 
 fn out_of_range(what: &str, data_type: &DataType) -> Error {

@@ -6,13 +6,13 @@ use std::mem::size_of_val;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Decimal128Array};
-use datafusion::arrow::buffer::NullBuffer;
 use datafusion::arrow::datatypes::{DataType, Decimal128Type};
 use datafusion::common::ScalarValue;
 use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 
 use crate::error::{Error, SqlState};
+use crate::functions::aggregates::totals::{Taken, Totals};
 
 /// Numbers of so many digits are added without looking.
 const SAFE_DIGITS: u8 = 28;
@@ -145,25 +145,13 @@ impl Accumulator for DistinctSum {
 
 /// The sums of many groups.
 pub(crate) struct DecimalGroups {
-    totals: Vec<i128>,
-    /// Which groups have met a value.
-    met: Vec<bool>,
-    /// Whether a total has outgrown 16 bytes; what it is then means nothing.
-    overflowed: bool,
+    totals: Totals,
     result: DataType,
 }
 
 impl DecimalGroups {
     pub(crate) fn new(result: &DataType) -> Self {
-        Self { totals: Vec::new(), met: Vec::new(), overflowed: false, result: result.clone() }
-    }
-
-    #[inline]
-    fn add(&mut self, group: usize, value: i128) {
-        let (total, overflowed) = self.totals[group].overflowing_add(value);
-        self.totals[group] = total;
-        self.met[group] = true;
-        self.overflowed |= overflowed;
+        Self { totals: Totals::default(), result: result.clone() }
     }
 }
 
@@ -175,33 +163,18 @@ impl GroupsAccumulator for DecimalGroups {
         filter: Option<&BooleanArray>,
         count: usize,
     ) -> PlanResult<()> {
-        let values = values[0].as_primitive::<Decimal128Type>();
-        self.totals.resize(count, 0);
-        self.met.resize(count, false);
-        let counts = |row: usize| {
-            let passes = |filter: &BooleanArray| filter.is_valid(row) && filter.value(row);
-            values.is_valid(row) && filter.is_none_or(passes)
-        };
-        if values.null_count() == 0 && filter.is_none() {
-            groups.iter().zip(values.values()).for_each(|(group, it)| self.add(*group, *it));
-        } else {
-            for (row, (&group, &value)) in groups.iter().zip(values.values()).enumerate() {
-                if counts(row) {
-                    self.add(group, value);
-                }
-            }
-        }
+        self.totals.update(values[0].as_primitive(), groups, filter, count);
         Ok(())
     }
 
     fn evaluate(&mut self, emit_to: EmitTo) -> PlanResult<ArrayRef> {
-        let totals = emit_to.take_needed(&mut self.totals);
-        let met = emit_to.take_needed(&mut self.met);
+        let Taken { sums, counts, are_exact } = self.totals.take(emit_to);
         let limit = limit(&self.result)?;
-        if self.overflowed || totals.iter().any(|total| total.unsigned_abs() >= limit) {
+        if !are_exact || sums.iter().any(|sum| sum.unsigned_abs() >= limit) {
             return Err(out_of_range(&self.result).into());
         }
-        let sums = Decimal128Array::new(totals.into(), Some(NullBuffer::from(met)));
+        let met = counts.iter().map(|count| *count > 0).collect();
+        let sums = Decimal128Array::new(sums.into(), Some(met));
         Ok(Arc::new(sums.with_data_type(self.result.clone())))
     }
 
@@ -231,6 +204,6 @@ impl GroupsAccumulator for DecimalGroups {
     }
 
     fn size(&self) -> usize {
-        size_of_val(self) + self.totals.capacity() * 16 + self.met.capacity()
+        size_of_val(self) + self.totals.size()
     }
 }
