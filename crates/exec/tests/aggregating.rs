@@ -607,6 +607,53 @@ fn a_file_that_fails_is_said() {
     });
 }
 
+/// Rows of a build side find their groups by their numbers, and none that went to a file.
+#[test]
+fn groups_of_rows_go_to_a_file() {
+    let rows = 5_000;
+    let mut plan = AggregationPlan::default();
+    plan.relations = vec![0];
+    let kind = KeyKind::Row { relation: 1, rows };
+    plan.keys.push(Key { column: None, nullable: false, kind });
+    let step = Some(plan.program.push(Step::Column(0), ROOM));
+    plan.arguments.push(Argument { step, nullable: false, kind: ArgumentKind::Whole });
+    plan.aggregates = vec![Aggregate::Rows, Aggregate::Sum(0)];
+    plan.groups_max = 1_500;
+    let aggregation = Aggregation::new(plan).expect("it can be aggregated");
+    let mut aggregation = aggregation.spilling_to(Arc::new(File::default()), 100_000);
+
+    let numbers: Vec<i64> = (0..20_000).collect();
+    let given = Given { values: Slice::I64(&numbers), nulls: None, range: None };
+    let mut expected = vec![(0, 0); rows];
+    for from in (0..20_000).step_by(700) {
+        let tuples: Vec<u32> = (from..20_000.min(from + 700)).collect();
+        let found: Vec<u32> = tuples.iter().map(|tuple| tuple * 7 % rows as u32).collect();
+        let mut segment = aggregation.segment(&[Source::Given(given)]);
+        let both = [Rows::List(&tuples), Rows::List(&found)];
+        let added = aggregation.add(&mut segment, &both, &GivenValues::default(), &mut |_| true);
+        added.expect("memory");
+        for (tuple, row) in tuples.iter().zip(&found) {
+            let (count, sum) = &mut expected[*row as usize];
+            (*count, *sum) = (*count + 1, *sum + i128::from(*tuple));
+        }
+    }
+    assert!(aggregation.has_spilled());
+
+    let all = Partitioned::new(vec![aggregation], &mut |_| true).expect("memory");
+    let mut groups = 0;
+    for partition in 0..Partitioned::COUNT {
+        let Merged { mut aggregation, .. } = all.merge(partition, &mut |_| true).expect("memory");
+        let count = aggregation.finish(&mut |_| true).expect("memory");
+        for (group, row) in aggregation.rows(0..count, 0).into_iter().enumerate() {
+            let counts = aggregation.counts(group..group + 1, None);
+            let sums = aggregation.sums(group..group + 1, 0).expect("they have room");
+            assert_eq!((counts[0], sums[0]), expected[row as usize], "row {row}");
+        }
+        groups += count;
+    }
+    assert_eq!(groups, rows);
+}
+
 /// A group at the border is the one or the other's.
 #[test]
 fn keys_that_ascend_from_one_part_to_the_next_stay_apart() {

@@ -581,8 +581,7 @@ impl Partitioning {
             partitions.spill(grouping.all_numbers().1, store, account)?;
         }
         states.clear();
-        let look_up = if self.blind > 0 { LookUp::None } else { LookUp::All };
-        grouping.forget(self.room(), look_up, account)
+        self.begin_again(partitions, grouping, store, account)
     }
 
     /// Moves all groups to a file, since memory was refused; from now on no more are looked up than
@@ -601,12 +600,25 @@ impl Partitioning {
         partitions.take(grouping, states, Some(store), account)?;
         states.clear();
         partitions.spill(grouping.all_numbers().1, store, account)?;
-        if grouping.forget(self.groups_max, LookUp::All, account).is_err() {
-            // Keys that ascended had no table.
-            self.groups_max = self.groups_max.min(GROUPS_FEW);
-            grouping.forget(self.groups_max, LookUp::All, account)?;
+        self.begin_again(partitions, grouping, Some(store), account)
+    }
+
+    /// Forgets the groups that were moved to partitions.
+    fn begin_again(
+        &mut self,
+        partitions: &mut Partitions,
+        grouping: &mut Grouping,
+        store: Option<&Arc<dyn SpillStore>>,
+        account: &mut Account<'_>,
+    ) -> Result<(), Refused> {
+        let look_up = if self.blind > 0 { LookUp::None } else { LookUp::All };
+        if grouping.forget(self.room(), look_up, account).is_ok() {
+            return Ok(());
         }
-        Ok(())
+        // Keys that ascended had no table.
+        partitions.spill(grouping.all_numbers().1, store.ok_or(Refused)?, account)?;
+        self.groups_max = self.groups_max.min(GROUPS_FEW);
+        grouping.forget(self.room(), look_up, account)
     }
 
     /// How many groups there may be.

@@ -347,6 +347,8 @@ impl Grouping {
     ) -> Result<(), Refused> {
         self.forgotten += 1;
         self.row_groups.fill(UNKNOWN);
+        // The groups of rows are found without a table.
+        let look_up = if self.is_row() { LookUp::None } else { look_up };
         self.groups.as_mut().map_or(Ok(()), |groups| groups.clear(most, look_up, account))
     }
 
