@@ -8,7 +8,8 @@
 //! are told ([`told`]) which keys these are. Then the rows of the source come [`piece`] by piece,
 //! as they are encoded, and go through the joins as numbers of rows ([`flow`]); [`values`] are made
 //! of those that are left, for those columns that somebody asks for. An [`aggregate`] takes them
-//! without batches between, and so does what wants the first rows alone ([`top_k`]).
+//! without batches between, and so does what wants the first rows alone ([`top_k`]). Sorted rows
+//! go through a [`window`].
 
 mod memo;
 pub(crate) mod texts;
@@ -36,3 +37,5 @@ pub(crate) mod sorting;
 pub(crate) mod top_k;
 
 pub(crate) mod aggregate;
+
+pub(crate) mod window;

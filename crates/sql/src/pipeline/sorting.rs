@@ -80,7 +80,7 @@ impl SortedExec {
 }
 
 /// Whether values of a type are numbers or texts.
-pub(super) fn can_be_sorted(data_type: &DataType) -> bool {
+pub(crate) fn can_be_sorted(data_type: &DataType) -> bool {
     use DataType as D;
     let is_other = matches!(data_type, D::Boolean | D::Float64 | D::Decimal128(..));
     is_other || is_whole(data_type) || matches!(data_type, D::Utf8 | D::LargeUtf8 | D::Utf8View)

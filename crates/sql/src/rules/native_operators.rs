@@ -16,6 +16,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use crate::pipeline::aggregate::exec::GroupsExec;
 use crate::pipeline::sorting::SortedExec;
 use crate::pipeline::top_k::exec::TopKExec;
+use crate::pipeline::window::exec::WindowExec;
 
 /// The rule, which stands behind all others: what scans are told of is known then.
 #[derive(Debug)]
@@ -33,6 +34,9 @@ impl PhysicalOptimizerRule for NativeOperators {
             }
             if let Some(groups) = GroupsExec::filtered(&plan) {
                 return Ok(Transformed::yes(Arc::new(groups)));
+            }
+            if let Some(window) = WindowExec::of(&plan)? {
+                return Ok(Transformed::yes(Arc::new(window)));
             }
             if let Some(first) = TopKExec::of(&plan)? {
                 return Ok(Transformed::yes(Arc::new(first)));

@@ -21,3 +21,4 @@ mod shared_texts;
 mod sorts;
 mod threads;
 mod top_k;
+mod windows;

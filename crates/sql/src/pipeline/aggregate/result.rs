@@ -202,7 +202,10 @@ fn nulls_of(counts: &[i64]) -> Option<NullBuffer> {
 }
 
 /// Whole numbers as an array of a type.
-fn array_of(
+///
+/// # Errors
+/// A fault: no such type has whole numbers.
+pub(crate) fn array_of(
     numbers: impl Iterator<Item = i128>,
     nulls: Option<NullBuffer>,
     data_type: &DataType,
@@ -239,7 +242,10 @@ fn array_of(
 }
 
 /// Checks that numbers of groups that have one fit into a type.
-fn check<'n>(
+///
+/// # Errors
+/// `NUMBER_OUT_OF_RANGE`.
+pub(crate) fn check<'n>(
     mut numbers: impl Iterator<Item = (&'n i128, &'n i64)>,
     what: &str,
     data_type: &DataType,
