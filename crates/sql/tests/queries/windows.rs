@@ -153,6 +153,22 @@ fn peers_have_one_answer_and_rows_their_own() {
     assert_eq!(found, [""; 0]);
 }
 
+/// Partitions of 1,024 rows begin where batches do.
+#[test]
+fn a_partition_may_begin_with_a_batch() {
+    let db = SqlDatabase::in_memory().expect("a database");
+    let mut session = db.session();
+    let fill = "create table t as select i as id, (i - 1) / 1024 as block, \
+                (i - 1) % 1024 + 1 as place from generate_series(1, 65536) g(i)";
+    session.execute(fill).expect("rows");
+    let query = "select count(*) from ( \
+                 select place, row_number() over w as n, count(*) over w as c, lag(id) over w as l \
+                 from t window w as (partition by block order by id)) q \
+                 where n = place and c = place and (l is null) = (place = 1)";
+    assert!(is_native(&mut session, query));
+    assert_eq!(rows(&mut session, query, 0), [[Some("65536".to_owned())]]);
+}
+
 #[test]
 fn what_is_too_large_ends_the_statement() {
     let db = SqlDatabase::in_memory().expect("a database");
