@@ -284,7 +284,7 @@ impl Aggregation {
             self.arguments.load(&tile);
             states.add(&self.arguments, &tile, groups, &mut account)?;
             partitioning.rows += count;
-            match partitioning.is_due(grouping, store.is_some()) {
+            match partitioning.is_due(grouping, store.map(|_| *account.taken)) {
                 true => partitioning.partition(partitions, grouping, states, store, &mut account),
                 false => Ok(()),
             }
@@ -544,9 +544,10 @@ impl Aggregation {
 
 impl Partitioning {
     /// Keys that ascend, and those that are rows, are not looked up: they leave their place if
-    /// there is a file.
-    fn is_due(&self, grouping: &Grouping, has_file: bool) -> bool {
-        grouping.len() >= self.room() && (has_file || grouping.has_table())
+    /// there is a file for them, and so many bytes are taken that they may have to go there.
+    fn is_due(&self, grouping: &Grouping, taken: Option<usize>) -> bool {
+        let are_large = taken.is_some_and(|taken| taken >= self.bytes_max / 2);
+        grouping.len() >= self.room() && (are_large || grouping.has_table())
     }
 
     /// The partitions, which are made if there are none.

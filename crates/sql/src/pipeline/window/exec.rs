@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::utils::memory::get_record_batch_memory_size;
+use datafusion::common::utils::memory::RecordBatchMemoryCounter;
 use datafusion::error::Result as PlanResult;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -151,6 +151,7 @@ impl ExecutionPlan for WindowExec {
             waiting: Vec::new(),
             ready: VecDeque::new(),
             reservation: MemoryConsumer::new("rows of a window").register(context.memory_pool()),
+            counter: RecordBatchMemoryCounter::new(),
             schema,
         };
         let stream = futures::stream::poll_fn(move |waiting| {
@@ -174,8 +175,9 @@ struct WindowRows {
     waiting: Vec<Waiting>,
     /// Batches that can go out.
     ready: VecDeque<RecordBatch>,
-    /// Of what waits.
+    /// Of what waits beside the last batch, which is on its way in any case.
     reservation: MemoryReservation,
+    counter: RecordBatchMemoryCounter,
     schema: SchemaRef,
 }
 
@@ -224,14 +226,18 @@ impl WindowRows {
         } else if peers.groups.len() > 1 {
             self.release(&next.values(first - 1))?;
         }
+        if let Some(before) = self.waiting.last() {
+            let said = before.said.iter().map(Said::bytes).sum::<usize>();
+            self.reservation.try_grow(self.counter.count_batch(&before.batch) + said)?;
+        }
         self.waiting.push(next);
-        let bytes = self.waiting.iter().map(Waiting::bytes).sum();
-        self.reservation.try_resize(bytes)?;
         Ok(())
     }
 
     /// Lets all go that wait: of their last peers functions say this.
     fn release(&mut self, values: &[Value]) -> Result<()> {
+        self.reservation.free();
+        self.counter = RecordBatchMemoryCounter::new();
         for mut waiting in std::mem::take(&mut self.waiting) {
             for (function, (said, value)) in
                 self.functions.iter().zip(waiting.said.iter_mut().zip(values))
@@ -261,10 +267,5 @@ impl Waiting {
     /// What functions say of a row.
     fn values(&self, row: usize) -> Vec<Value> {
         self.said.iter().map(|said| said.value(row)).collect()
-    }
-
-    fn bytes(&self) -> usize {
-        let said = self.said.iter().map(Said::bytes).sum::<usize>();
-        get_record_batch_memory_size(&self.batch) + said
     }
 }
