@@ -198,9 +198,13 @@ impl Aggregation {
     }
 
     /// The same, whose groups go to a file when they have about so many bytes, or when memory is
-    /// refused to them. The different texts of keys stay in memory.
+    /// refused to them. The different texts of keys stay in memory, and so does the only group of
+    /// no key.
     #[must_use]
     pub fn spilling_to(mut self, store: Arc<dyn SpillStore>, bytes: usize) -> Self {
+        if self.grouping.keys.is_empty() {
+            return self;
+        }
         let group = table_bytes(&self.states, self.grouping.all_numbers().1);
         let partitioning = &mut self.partitioning;
         let groups_max = (bytes / 4 / group).max(TILE_ROWS);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use remanent_engine::{Database, Options};
-use remanent_sql::{Session, SqlDatabase};
+use remanent_sql::{Answer, Session, SqlDatabase};
 
 /// Rows of about 60 bytes, some of them longer, with nulls.
 const ROWS: usize = 150_000;
@@ -54,9 +54,12 @@ const QUERIES: [(&str, &str); 10] = [
 /// All rows of an answer, of which this is a value for each that nobody gets otherwise; in any
 /// order if none was asked for.
 fn digest(session: &mut Session, query: &str) -> (usize, u64) {
-    use std::hash::{DefaultHasher, Hash, Hasher};
     let answer = session.query(query, &[]);
-    let answer = answer.unwrap_or_else(|error| panic!("{query}: {error:?}"));
+    digest_of(&answer.unwrap_or_else(|error| panic!("{query}: {error:?}")), query)
+}
+
+fn digest_of(answer: &Answer, query: &str) -> (usize, u64) {
+    use std::hash::{DefaultHasher, Hash, Hasher};
     let texts = answer.rows.iter().map(|row| row.iter().map(|value| value.to_text()).collect());
     let mut texts: Vec<Vec<_>> = texts.collect();
     if !query.contains("order by") {
@@ -185,4 +188,53 @@ fn a_query_that_spills_is_cancelled() {
     assert_eq!(error.state().as_str(), "57014", "{error}");
     stopping.join().expect("the other thread");
     assert_eq!(digest(&mut session, "select count(*) from t").0, 1);
+}
+
+/// However little memory there is, an answer is right or refused, and nothing else is said.
+#[test]
+fn little_memory_gives_right_answers_or_none() {
+    let db = database();
+    let folder = tempfile::tempdir().expect("a folder");
+    db.spill_to(folder.path(), 1 << 30).expect("a folder");
+    let mut session = db.session();
+    let queries = [
+        "select count(*), sum(id), avg(price), min(k), max(name) from t",
+        "select count(*), sum(price) from t",
+        "select k % 3000 as part, count(*), avg(price) from t group by k % 3000 order by part",
+        "select name, count(*), sum(id) from t group by name order by name",
+        "select k, id % 2 as half, max(price) from t where id < 40000 \
+         group by k, id % 2 order by k, half",
+        "select count(*), sum(n) from (select id, count(*) as n from t group by id) q",
+        "select name, k % 5 as part, avg(id) from t group by rollup (name, k % 5) order by 1, 2, 3",
+        "select count(distinct k), avg(distinct price) from t",
+        "select max(s), min(r) from (select sum(id) over (order by k % 10) as s, \
+         rank() over (order by k % 10) as r from t) q",
+    ];
+    let [mut right, mut refused] = [0; 2];
+    for query in queries {
+        session.execute("reset query_memory").expect("a setting");
+        session.execute("set query_threads = 1").expect("a setting");
+        let expected = digest(&mut session, query);
+        for threads in [1, 2] {
+            session.execute(&format!("set query_threads = {threads}")).expect("a setting");
+            for kilobytes in [1, 8, 20, 40, 70, 130, 300, 700, 1500, 3000, 6000] {
+                session.execute(&format!("set query_memory = '{kilobytes}kB'")).expect("it is set");
+                match session.query(query, &[]) {
+                    Ok(answer) => {
+                        assert_eq!(digest_of(&answer, query), expected, "{kilobytes} kB: {query}");
+                        right += 1;
+                    }
+                    Err(error) => {
+                        assert_eq!(
+                            error.state().as_str(),
+                            "53200",
+                            "{kilobytes} kB: {query}: {error}"
+                        );
+                        refused += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(right > 60 && refused > 20, "{right} right, {refused} refused");
 }

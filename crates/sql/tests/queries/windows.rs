@@ -119,6 +119,75 @@ fn windows_are_those_of_datafusion() {
     assert!(native > 40, "{native} of 48 windows are ours");
 }
 
+/// Arguments that nobody needs, and functions beside those that are known: an answer, or an error,
+/// is DataFusion's.
+#[test]
+fn odd_functions_are_those_of_datafusion() {
+    let db = database(&mut Random(7));
+    let mut session = db.session();
+    let functions = [
+        "lag(null)",
+        "lag(small, null)",
+        "lag(small, -1)",
+        "lag(small, 3000000000)",
+        "lag(small, few)",
+        "lag(small, 1, 7)",
+        "lag(word, 1, 'none')",
+        "lag(small, 2, null)",
+        "lag(small) ignore nulls",
+        "lead(small)",
+        "first_value(small)",
+        "last_value(small)",
+        "ntile(3)",
+        "percent_rank()",
+        "sum(null)",
+        "sum(null::int)",
+        "count(null)",
+        "count()",
+        "count(few, small)",
+        "count(distinct few)",
+        "sum(distinct few)",
+        "sum(word)",
+        "avg(day)",
+        "max(few > 1)",
+        "min(word)",
+        "max(null)",
+        "rank(few)",
+        "row_number() filter (where few > 1)",
+        "avg(1 / few)",
+    ];
+    let windows = [
+        "(partition by few order by id)",
+        "(order by 1)",
+        "(order by null)",
+        "(partition by id order by null)",
+        "(order by ratio)",
+        "(order by id rows between unbounded preceding and unbounded following)",
+        "(order by id groups unbounded preceding)",
+    ];
+    for function in functions {
+        for window in windows {
+            let rows = "from t where id <= 2000 order by id";
+            let mine = format!("select id, {function} over {window} as a {rows}");
+            let other = format!(
+                "select id, {function} over {window} as a, bit_or(few) over {window} {rows}"
+            );
+            match (session.query(&mine, &[]), session.query(&other, &[])) {
+                (Ok(mine_rows), Ok(others)) => {
+                    for (row, other) in mine_rows.rows.iter().zip(&others.rows) {
+                        let [row, other] = [row, other].map(|row| row[1].to_text());
+                        assert_eq!(row, other, "{mine}");
+                    }
+                }
+                (Err(error), Err(other)) => assert_eq!(error.state(), other.state(), "{mine}"),
+                (mine_rows, others) => {
+                    panic!("{mine}: {:?}, {:?}", mine_rows.err(), others.err())
+                }
+            }
+        }
+    }
+}
+
 /// As PostgreSQL 15 answers.
 #[test]
 fn peers_have_one_answer_and_rows_their_own() {

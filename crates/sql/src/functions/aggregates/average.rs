@@ -18,8 +18,9 @@ use datafusion::logical_expr::{
     Volatility,
 };
 
-use self::decimal::{AverageGroups, DecimalAverage, DistinctAverage, Types};
+use self::decimal::{AverageGroups, DecimalAverage, Types};
 use crate::error::{Error, SqlState};
+use crate::functions::aggregates::distinct::Distinct;
 use crate::functions::arithmetic::division::exact;
 
 /// Digits after the point of an average, at least.
@@ -83,7 +84,8 @@ impl AggregateUDFImpl for Average {
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> PlanResult<Box<dyn Accumulator>> {
         Ok(match Types::of(args.expr_fields[0].data_type(), args.return_type()) {
             Some(types) if args.is_distinct => {
-                Box::new(DistinctAverage { gathered: self.averaging.accumulator(args)?, types })
+                let gathered = self.averaging.accumulator(args)?;
+                Box::new(Distinct { gathered, begun: DecimalAverage::new(types) })
             }
             Some(types) => Box::new(DecimalAverage::new(types)),
             None => self.averaging.accumulator(args)?,

@@ -4,6 +4,7 @@
 //! what comes out, and what is an error.
 
 pub(crate) mod average;
+mod distinct;
 pub(crate) mod merged_average;
 pub(crate) mod single_value;
 pub(crate) mod sum;

@@ -22,9 +22,10 @@ use datafusion::logical_expr::{
     Signature, Volatility,
 };
 
+use self::decimal::DecimalGroups;
 pub(crate) use self::decimal::DecimalSum;
-use self::decimal::{DecimalGroups, DistinctSum};
 use crate::error::{Error, SqlState};
+use crate::functions::aggregates::distinct::Distinct;
 
 /// The name by which plans have it. A rule of DataFusion's takes what is named `sum` for a function
 /// whose sums it may add up again by the same one; here these would be of another type.
@@ -97,7 +98,10 @@ impl AggregateUDFImpl for Sum {
         if decimal::may_overflow(&input.added_as) {
             let result = args.return_type().clone();
             return Ok(match args.is_distinct {
-                true => Box::new(DistinctSum { gathered: self.adding.accumulator(args)?, result }),
+                true => {
+                    let gathered = self.adding.accumulator(args)?;
+                    Box::new(Distinct { gathered, begun: DecimalSum::new(&result) })
+                }
                 false => Box::new(DecimalSum::new(&result)),
             });
         }

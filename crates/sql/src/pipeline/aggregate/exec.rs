@@ -322,7 +322,8 @@ impl Grouping {
             having: self.having.take(),
         };
         let bytes = parts.iter().map(Part::bytes).sum();
-        let are_large = parts.len() > 1 && self.room.is_too_little_for(bytes);
+        let are_many = parts.len() > 1 && !self.query.plan.keys.is_empty();
+        let are_large = are_many && self.room.is_too_little_for(bytes);
         let parts = match are_large || parts.iter().any(Part::is_partitioned) {
             true => parts,
             false => match Ended::new(parts)? {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, SpillMetrics};
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use remanent_exec::{Aggregation, Refused, SpillStore};
 
 use crate::error::{Error, Result};
@@ -48,7 +48,8 @@ impl Room {
             folder,
             file: OnceLock::new(),
             fault: Mutex::new(None),
-            metrics: SpillMetrics::new(metrics, partition),
+            files: MetricBuilder::new(metrics).spill_count(partition),
+            bytes: MetricBuilder::new(metrics).spilled_bytes(partition),
         });
         let [part, of] = GROUPS_PART;
         let all = match pool.memory_limit() {
@@ -123,7 +124,9 @@ struct GroupFile {
     file: OnceLock<TempFile>,
     /// Why it has refused bytes.
     fault: Mutex<Option<Error>>,
-    metrics: SpillMetrics,
+    /// How many files there are, and how many bytes went there, for EXPLAIN ANALYZE.
+    files: Count,
+    bytes: Count,
 }
 
 impl fmt::Debug for GroupFile {
@@ -139,7 +142,7 @@ impl GroupFile {
         }
         let file = TempFile::new(&self.folder)?;
         Ok(self.file.get_or_init(|| {
-            self.metrics.spill_file_count.add(1);
+            self.files.add(1);
             file
         }))
     }
@@ -159,7 +162,7 @@ impl SpillStore for GroupFile {
         let file = self.file().map_err(|fault| self.refuse(fault))?;
         let at = file.append(bytes);
         let at = at.map_err(|fault| self.refuse(DataFusionError::IoError(fault).into()))?;
-        self.metrics.spilled_bytes.add(bytes.len());
+        self.bytes.add(bytes.len());
         Ok(at)
     }
 

@@ -30,6 +30,7 @@ use futures::StreamExt;
 use super::function::{Said, Value, WindowFunction};
 use super::peers::Sorted;
 use crate::error::{Error, Result};
+use crate::limits::cancel::Cancel;
 use crate::pipeline::sorting::can_be_sorted;
 
 /// The operator.
@@ -209,6 +210,8 @@ impl WindowRows {
     }
 
     fn add(&mut self, batch: RecordBatch) -> Result<()> {
+        // Of many peers no batch goes out for a long time.
+        Cancel::check_current()?;
         let peers = self.sorted.next(&batch)?;
         let said = self.functions.iter_mut().map(|function| function.add(&batch, &peers));
         let said = said.collect::<Result<Vec<_>>>()?;

@@ -108,7 +108,9 @@ impl WindowFunction {
             && !aggregate.is_distinct()
             && !aggregate.ignore_nulls()
             && aggregate.order_bys().is_empty();
-        let [argument] = aggregate.expressions().try_into().unwrap_or_else(|_| [none()]);
+        let Ok([argument]) = <[_; 1]>::try_from(aggregate.expressions()) else {
+            return Ok(None);
+        };
         let of = argument.data_type(schema)?;
         let is_number = is_whole(&of) || matches!(of, DataType::Decimal128(..));
         let function = match aggregate.fun().name() {

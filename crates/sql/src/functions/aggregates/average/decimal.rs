@@ -52,7 +52,7 @@ impl Types {
 }
 
 /// One average, also of a window that rows enter before others leave it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct DecimalAverage {
     sum: DecimalSum,
     count: u64,
@@ -101,41 +101,6 @@ impl Accumulator for DecimalAverage {
         let counts = states[0].as_primitive::<UInt64Type>();
         self.count += counts.iter().flatten().sum::<u64>();
         self.sum.update_batch(&states[1..])
-    }
-}
-
-/// The average of the different values that another accumulator gathers.
-#[derive(Debug)]
-pub(super) struct DistinctAverage {
-    pub(super) gathered: Box<dyn Accumulator>,
-    pub(super) types: Types,
-}
-
-impl Accumulator for DistinctAverage {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> PlanResult<()> {
-        self.gathered.update_batch(values)
-    }
-
-    fn evaluate(&mut self) -> PlanResult<ScalarValue> {
-        let mut average = DecimalAverage::new(self.types.clone());
-        for state in self.gathered.state()? {
-            if let ScalarValue::List(lists) = state {
-                average.update_batch(&[Arc::clone(lists.values())])?;
-            }
-        }
-        average.evaluate()
-    }
-
-    fn size(&self) -> usize {
-        size_of_val(self) + self.gathered.size()
-    }
-
-    fn state(&mut self) -> PlanResult<Vec<ScalarValue>> {
-        self.gathered.state()
-    }
-
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> PlanResult<()> {
-        self.gathered.merge_batch(states)
     }
 }
 

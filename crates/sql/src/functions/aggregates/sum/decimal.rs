@@ -36,7 +36,7 @@ fn limit(result: &DataType) -> PlanResult<u128> {
 }
 
 /// One sum, also of a window that rows enter before others leave it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct DecimalSum {
     /// The sum is this, and so many times 2^128.
     total: i128,
@@ -105,41 +105,6 @@ impl Accumulator for DecimalSum {
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> PlanResult<()> {
         self.update_batch(states)
-    }
-}
-
-/// The sum of the different values that another accumulator gathers.
-#[derive(Debug)]
-pub(crate) struct DistinctSum {
-    pub(crate) gathered: Box<dyn Accumulator>,
-    pub(crate) result: DataType,
-}
-
-impl Accumulator for DistinctSum {
-    fn update_batch(&mut self, values: &[ArrayRef]) -> PlanResult<()> {
-        self.gathered.update_batch(values)
-    }
-
-    fn evaluate(&mut self) -> PlanResult<ScalarValue> {
-        let mut sum = DecimalSum::new(&self.result);
-        for state in self.gathered.state()? {
-            if let ScalarValue::List(lists) = state {
-                sum.update_batch(&[Arc::clone(lists.values())])?;
-            }
-        }
-        sum.evaluate()
-    }
-
-    fn size(&self) -> usize {
-        size_of_val(self) + self.gathered.size()
-    }
-
-    fn state(&mut self) -> PlanResult<Vec<ScalarValue>> {
-        self.gathered.state()
-    }
-
-    fn merge_batch(&mut self, states: &[ArrayRef]) -> PlanResult<()> {
-        self.gathered.merge_batch(states)
     }
 }
 
