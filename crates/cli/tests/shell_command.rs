@@ -132,3 +132,15 @@ fn rows_without_room_go_to_the_folder_that_is_named() {
     assert_eq!((code(&found), out(&found).as_str()), (0, "200000\n"), "{}", err(&found));
     assert_eq!(std::fs::read_dir(&spill).unwrap().count(), 0);
 }
+
+/// When rows become columns is the setting's word; others are told of before anything is made.
+#[test]
+fn the_setting_freeze_is_what_the_flag_says() {
+    for (flag, shown) in [("off", "off"), ("on_read", "on_read"), ("ON_COMMIT", "on_commit")] {
+        let found = remanent(&["--freeze", flag, "-t", "--format", "csv", "-c", "show freeze"]);
+        assert_eq!((code(&found), out(&found)), (0, format!("{shown}\n")), "{}", err(&found));
+    }
+    let bad = remanent(&["--freeze", "always", "-c", "select 1"]);
+    assert_eq!(code(&bad), 2);
+    assert!(err(&bad).contains("on_commit"), "{}", err(&bad));
+}

@@ -4,7 +4,7 @@
 //! snapshot that they began with.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -25,24 +25,60 @@ use crate::limits::spill::Spilling;
 use crate::names::Name;
 use crate::plan_cache::PlanCache;
 use crate::threads::spare::{CORES, THREADS_MAX};
+use crate::transaction::full_segments::FullSegments;
 
 /// How long whoever logs in first waits for somebody's definitions.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The number of no catalog: another one is just being committed.
 pub(crate) const NO_VERSION: u64 = 0;
 
+/// When a session makes columns of rows that were inserted in small pieces, by whomever.
+///
+/// # Examples
+/// ```
+/// use remanent_sql::Freezing;
+/// assert_eq!(Freezing::of_word("on_commit"), Some(Freezing::OnCommit));
+/// assert_eq!(Freezing::OnRead.word(), "on_read");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Freezing {
+    /// When it is told to, by `VACUUM`.
+    #[default]
+    Off,
+    /// After a query, of segments that it has read whole, in the time that it took.
+    OnRead,
+    /// Then, and after a commit: of segments that have become full.
+    OnCommit,
+}
+
+impl Freezing {
+    /// Each with the word for it.
+    const WORDS: [(Self, &str); 3] =
+        [(Self::Off, "off"), (Self::OnRead, "on_read"), (Self::OnCommit, "on_commit")];
+
+    /// What a word says, in letters of any case.
+    pub fn of_word(word: &str) -> Option<Self> {
+        let word = word.trim().to_lowercase();
+        Self::WORDS.into_iter().find_map(|(freezing, its)| (its == word).then_some(freezing))
+    }
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        Self::WORDS.into_iter().find_map(|(it, word)| (it == self).then_some(word)).unwrap_or("")
+    }
+}
+
 /// What settings of sessions are where nobody sets them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Defaults {
-    /// Whether `freeze` is `on_read`.
-    pub(crate) freezes_on_read: bool,
+    pub(crate) freezing: Freezing,
     pub(crate) query_threads: usize,
     pub(crate) query_memory: Option<usize>,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { freezes_on_read: false, query_threads: 1, query_memory: None }
+        Self { freezing: Freezing::Off, query_threads: 1, query_memory: None }
     }
 }
 
@@ -70,6 +106,8 @@ pub struct SqlDatabase {
     version: AtomicU64,
     pub(crate) state: SessionState,
     pub(crate) taken: Taken,
+    /// What waits for sessions whose commits freeze.
+    pub(crate) full_segments: FullSegments,
     pub(crate) statistics: Known,
     pub(crate) plans: Arc<PlanCache>,
     /// The number of the next session.
@@ -85,7 +123,7 @@ pub struct SqlDatabase {
     /// Held by whoever changes roles and rights, beside what else is done.
     pub(crate) rights: Mutex<()>,
     /// What sessions begin with.
-    freezes_on_read: AtomicBool,
+    freezing: Mutex<Freezing>,
     query_threads: AtomicUsize,
     /// 0 is no limit.
     query_memory: AtomicUsize,
@@ -124,7 +162,8 @@ impl SqlDatabase {
             activities: Activities::default(),
             refreshing: Mutex::new(()),
             rights: Mutex::new(()),
-            freezes_on_read: AtomicBool::new(false),
+            full_segments: FullSegments::default(),
+            freezing: Mutex::default(),
             query_threads: AtomicUsize::new(1),
             query_memory: AtomicUsize::new(0),
         })
@@ -140,21 +179,20 @@ impl SqlDatabase {
         &self.engine
     }
 
-    /// Whether the setting `freeze` of sessions that begin from now on is `on_read`, rather than
-    /// `off`: then a query that has ended makes columns of segments that it has read, in the time
-    /// that it took.
+    /// The setting `freeze` of sessions that begin from now on: when they make columns of rows that
+    /// came in small pieces; `Freezing::Off`, if nobody says so.
     ///
     /// # Examples
     /// ```
-    /// use remanent_sql::SqlDatabase;
+    /// use remanent_sql::{Freezing, SqlDatabase};
     /// let db = SqlDatabase::in_memory()?;
-    /// db.freeze_on_read(true);
+    /// db.freezing(Freezing::OnRead);
     /// let answer = db.session().query("show freeze", &[])?;
     /// assert_eq!(answer.rows[0][0].as_str(), Some("on_read"));
     /// # Ok::<(), remanent_sql::Error>(())
     /// ```
-    pub fn freeze_on_read(&self, is_on_read: bool) {
-        self.freezes_on_read.store(is_on_read, Ordering::Relaxed);
+    pub fn freezing(&self, freezing: Freezing) {
+        *self.freezing.lock().unwrap_or_else(PoisonError::into_inner) = freezing;
     }
 
     /// The setting `query_threads` of sessions that begin from now on: how many threads a query has
@@ -217,7 +255,7 @@ impl SqlDatabase {
     /// What the settings of sessions begin with.
     pub(crate) fn defaults(&self) -> Defaults {
         Defaults {
-            freezes_on_read: self.freezes_on_read.load(Ordering::Relaxed),
+            freezing: *self.freezing.lock().unwrap_or_else(PoisonError::into_inner),
             query_threads: self.query_threads.load(Ordering::Relaxed),
             query_memory: Some(self.query_memory.load(Ordering::Relaxed)).filter(|it| *it > 0),
         }

@@ -75,7 +75,7 @@ pub use activity::Client;
 pub use catalog::role::Role;
 pub use change::copy::CopyIn;
 pub use copy::{Copy, CopyFormat, StatementKind};
-pub use database::SqlDatabase;
+pub use database::{Freezing, SqlDatabase};
 pub use error::{Error, Result, SqlState, Subject};
 pub use limits::cancel::Cancel;
 pub use limits::heap::CountingAllocator;

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use remanent_sql::SqlDatabase;
+use remanent_sql::{Freezing, SqlDatabase};
 
 use super::Flags;
 use crate::outcome::Failure;
@@ -16,7 +16,7 @@ const SPILL_LIMIT: u64 = 100 << 30;
 
 /// What is set before anybody asks.
 pub(crate) struct QueryFlags {
-    freezes_on_read: bool,
+    freezing: Freezing,
     /// 0 is as many as there are cores.
     threads: usize,
     /// 0 is no limit.
@@ -32,11 +32,11 @@ impl QueryFlags {
     /// A value that a flag cannot have.
     pub(crate) fn of(flags: &Flags) -> Result<Self, Failure> {
         let wrong = |text: String| Err(Failure::Usage(text));
-        let freezes_on_read = match flags.freeze.as_deref() {
-            None | Some("on_read") => true,
-            Some("off") => false,
-            Some(other) => {
-                return wrong(format!("--freeze takes on_read or off, not `{other}`"));
+        let freezing = match flags.freeze.as_deref().map(|text| (text, Freezing::of_word(text))) {
+            None => Freezing::OnRead,
+            Some((_, Some(freezing))) => freezing,
+            Some((text, None)) => {
+                return wrong(format!("--freeze takes off, on_read or on_commit, not `{text}`"));
             }
         };
         let threads = match flags.query_threads.as_deref().map(|text| (text, text.parse())) {
@@ -62,7 +62,7 @@ impl QueryFlags {
             }
         };
         let memory = usize::try_from(memory).unwrap_or(usize::MAX);
-        Ok(Self { freezes_on_read, threads, memory, spill })
+        Ok(Self { freezing, threads, memory, spill })
     }
 
     /// Tells a database.
@@ -70,7 +70,7 @@ impl QueryFlags {
     /// # Errors
     /// A folder that no file can be made in.
     pub(crate) fn apply(&self, database: &SqlDatabase) -> Result<(), Failure> {
-        database.freeze_on_read(self.freezes_on_read);
+        database.freezing(self.freezing);
         database.query_threads(self.threads);
         database.query_memory(self.memory);
         let Some((folder, limit)) = &self.spill else { return Ok(()) };

@@ -23,10 +23,12 @@ pub(crate) enum Counted {
     Retries = 4,
     /// Segments whose rows became columns.
     FrozenSegments = 5,
+    /// Segments of row ids of which the first was given out.
+    BegunSegments = 6,
 }
 
 /// How many kinds there are.
-pub(crate) const COUNTED: usize = 6;
+pub(crate) const COUNTED: usize = 7;
 
 /// The words of one slot; part of its cache.
 #[repr(C)]

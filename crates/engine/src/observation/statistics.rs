@@ -109,6 +109,30 @@ impl Database {
             log: db.log().map(Log::statistics),
         }
     }
+
+    /// How many segments of 65,536 row ids were begun, of all tables, since the database was
+    /// opened: for a program that calls [`Database::freeze_segments`] and asks, each time that this
+    /// has grown, which tables have [more row ids](crate::ReadTransaction::rows_max) now. When a
+    /// segment of a table is begun, all row ids of the one before have been given out.
+    ///
+    /// Costs a load for each transaction slot that was ever used.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I64))?;
+    /// let begun = db.segments_begun();
+    /// let rows = (0..65_537_i64).map(|i| [Some(Value::I64(i))]);
+    /// db.write(|tx| tx.insert_all_values(&table, rows.clone()))?;
+    /// assert_eq!(db.segments_begun(), begun + 2);
+    /// assert_eq!(db.freeze_segments(&table, &[0], || true)?.segments, 1);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn segments_begun(&self) -> u64 {
+        let counts = self.instance.caches().map(|cache| &cache.counts);
+        counts.map(|counts| counts.get(Counted::BegunSegments)).sum()
+    }
 }
 
 /// How many transactions are active: that only read, and that write.

@@ -344,9 +344,12 @@ pub(crate) fn copy_done(context: &mut StatementContext, mut copy: CopyIn) -> Res
             copy_undo(context, copy, &error)?;
             return Err(error);
         }
+    }
+    let CopyIn { changing, count, .. } = copy;
+    if let Some(changing) = changing {
         context.keep_change(changing)?;
     }
-    Ok(Outcome::done(Tag::counted("COPY", copy.count)))
+    Ok(Outcome::done(Tag::counted("COPY", count)))
 }
 
 /// Ends a copy as if it had never begun, because of this error.

@@ -4,6 +4,7 @@
 //! definitions, which wait for all who write, can come before it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use datafusion::sql::sqlparser::ast::{
     Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode,
@@ -21,6 +22,7 @@ use crate::transaction::Transaction;
 pub(crate) struct Block {
     pub(crate) isolation: Level,
     pub(crate) read_only: bool,
+    begun: Instant,
     /// Whether it can only be rolled back.
     pub(crate) failed: bool,
     /// Begun with the first statement that reads or writes.
@@ -83,6 +85,7 @@ impl Block {
         Self {
             isolation,
             read_only,
+            begun: Instant::now(),
             failed: false,
             transaction: None,
             savepoints: Vec::new(),
@@ -163,6 +166,11 @@ impl StatementContext {
             match self.defining.is_some() {
                 true => self.commit_definitions(&transaction)?,
                 false => drop(transaction.commit()?),
+            }
+            // Its snapshot goes first.
+            drop(transaction);
+            if !block.read_only {
+                self.after_commit(block.begun.elapsed());
             }
         }
         Ok(Outcome::verb("COMMIT"))

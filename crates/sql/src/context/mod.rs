@@ -17,6 +17,7 @@ pub(crate) mod runner;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use datafusion::common::Statistics;
 use datafusion::execution::SessionState;
@@ -29,16 +30,17 @@ use self::block::Block;
 use self::caller::Caller;
 use self::defining::{Defining, Numbering};
 use self::runner::WAIT;
-use self::settings::{Freezing, Settings};
+use self::settings::Settings;
 use crate::activity::Activity;
 use crate::catalog::role::Actor;
 use crate::catalog::snapshot::Snapshot;
 use crate::catalog::table::Table;
-use crate::database::SqlDatabase;
+use crate::database::{Freezing, SqlDatabase};
 use crate::error::{Error, Result, SqlState};
 use crate::limits::cancel::Cancel;
 use crate::names::{Name, PUBLIC};
 use crate::privileges::Access;
+use crate::transaction::freezing::Pace;
 use crate::transaction::{Transaction, TransactionStatus};
 
 /// Functions that know for which caller they are called, by name.
@@ -148,6 +150,25 @@ impl StatementContext {
     pub(crate) fn begin_statement(&mut self) {
         self.take_back_unfinished();
         self.cancel.begin(self.settings.limits());
+        if self.settings.freezing == Freezing::OnCommit {
+            let database = &self.database;
+            database.full_segments.watch(&database.engine, || database.catalog());
+        }
+    }
+
+    /// A transaction that took so long has committed rows: segments that are full by now become
+    /// columns, where the setting says so, in no more time, or one of them.
+    pub(crate) fn after_commit(&self, worked: Duration) {
+        if self.settings.freezing != Freezing::OnCommit {
+            return;
+        }
+        let Self { database, cancel, .. } = self;
+        let catalog = database.catalog();
+        // As VACUUM, it is for those who own the table.
+        let access = self.access(&catalog);
+        let owns = |table: &Table| access.owns(table.owner);
+        let pace = Pace::within(worked, cancel);
+        database.full_segments.freeze(&database.engine, &catalog, owns, pace);
     }
 
     /// A statement failed: a block that cannot go on is ended.
@@ -234,7 +255,7 @@ impl StatementContext {
         }
         let Some(block) = &mut self.block else {
             let options = self.options(self.settings.isolation.engine());
-            if !writes && self.settings.freezing == Freezing::OnRead && !self.settings.read_only {
+            if !writes && self.settings.freezing != Freezing::Off && !self.settings.read_only {
                 return Transaction::begin_noting(&engine, &options, &self.cancel, threads);
             }
             return Transaction::begin(&engine, &options, writes, &self.cancel, threads);

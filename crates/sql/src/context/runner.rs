@@ -29,6 +29,7 @@ pub(crate) struct Changing {
     pub(crate) transaction: Arc<Transaction>,
     /// Of a block, where it goes back to.
     pub(crate) before: Option<Savepoint>,
+    begun: Instant,
 }
 
 /// Since when a statement is tried.
@@ -87,7 +88,7 @@ impl StatementContext {
         };
         // Whoever gives up waiting for it leaves it unfinished.
         self.unfinished = before;
-        Ok(Changing { transaction, before })
+        Ok(Changing { transaction, before, begun: Instant::now() })
     }
 
     /// Ends a change with what came of it; `None` if it is to be made again.
@@ -100,8 +101,11 @@ impl StatementContext {
         done: Result<T>,
         tries: &mut Tries,
     ) -> Result<Option<T>> {
-        match done.and_then(|done| self.keep_change(&changing).map(|()| done)) {
-            Ok(done) => Ok(Some(done)),
+        match done.and_then(|done| self.commit_change(&changing).map(|()| done)) {
+            Ok(done) => {
+                self.after_change(changing);
+                Ok(Some(done))
+            }
             Err(error) => {
                 self.give_up_change(&changing)?;
                 let again = match changing.before {
@@ -117,12 +121,27 @@ impl StatementContext {
     ///
     /// # Errors
     /// As a commit.
-    pub(crate) fn keep_change(&mut self, changing: &Changing) -> Result<()> {
+    pub(crate) fn keep_change(&mut self, changing: Changing) -> Result<()> {
+        self.commit_change(&changing)?;
+        self.after_change(changing);
+        Ok(())
+    }
+
+    fn commit_change(&mut self, changing: &Changing) -> Result<()> {
         if changing.before.is_none() {
             changing.transaction.commit()?;
         }
         self.unfinished = None;
         Ok(())
+    }
+
+    /// The snapshot goes first: rows that are newer cannot become columns while it is held.
+    fn after_change(&self, changing: Changing) {
+        let Changing { transaction, before, begun } = changing;
+        drop(transaction);
+        if before.is_none() {
+            self.after_commit(begun.elapsed());
+        }
     }
 
     /// Takes a change back, as if it had never begun.

@@ -12,7 +12,7 @@ use remanent_engine::Durability;
 
 use super::StatementContext;
 use super::block::Level;
-use crate::database::Defaults;
+use crate::database::{Defaults, Freezing};
 use crate::error::{Error, Result, SqlState};
 use crate::limits::cancel::Limits;
 use crate::names::PUBLIC;
@@ -24,38 +24,6 @@ use crate::values::sql_type::SqlType;
 
 /// The version of PostgreSQL whose protocol and catalogs clients find.
 pub(crate) const SERVER_VERSION: &str = "15.0";
-
-/// When a session makes columns of rows that others have inserted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Freezing {
-    /// When it is told to.
-    #[default]
-    Off,
-    /// After a query, of segments that it has read whole.
-    OnRead,
-}
-
-impl Freezing {
-    /// Whether it is after queries.
-    fn on_read(is_on_read: bool) -> Self {
-        if is_on_read { Self::OnRead } else { Self::Off }
-    }
-
-    fn of_word(word: &str) -> Option<Self> {
-        match lower(word.trim()).as_str() {
-            "off" => Some(Self::Off),
-            "on_read" => Some(Self::OnRead),
-            _ => None,
-        }
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::OnRead => "on_read",
-        }
-    }
-}
 
 /// How queries with parameters are planned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -195,8 +163,7 @@ impl Default for Settings {
 impl Settings {
     /// Those of a new session.
     pub(crate) fn beginning_with(defaults: Defaults) -> Self {
-        let Defaults { freezes_on_read, query_threads, query_memory } = defaults;
-        let freezing = Freezing::on_read(freezes_on_read);
+        let Defaults { freezing, query_threads, query_memory } = defaults;
         Self { freezing, query_threads, query_memory, defaults, ..Self::default() }
     }
 
@@ -362,7 +329,7 @@ impl Settings {
         match name {
             "default_transaction_isolation" => self.isolation = initial.isolation,
             "default_transaction_read_only" => self.read_only = initial.read_only,
-            "freeze" => self.freezing = Freezing::on_read(self.defaults.freezes_on_read),
+            "freeze" => self.freezing = self.defaults.freezing,
             "plan_cache_mode" => self.plan_cache_mode = initial.plan_cache_mode,
             "query_threads" => self.query_threads = self.defaults.query_threads,
             "query_memory" => self.query_memory = self.defaults.query_memory,

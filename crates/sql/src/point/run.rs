@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use remanent_engine::schema::Value;
 use remanent_engine::{ColumnHandle, ErrorKind, ReadTransaction, Row, RowId, WriteTransaction};
@@ -138,9 +138,10 @@ fn point_write(
         }
         let written = write(context, plan, &writing, parameters);
         let ended = match written {
-            Ok(Executed::Done(outcome)) => {
-                writing.commit().map(|_| Executed::Done(outcome)).map_err(Error::from)
-            }
+            Ok(Executed::Done(outcome)) => writing.commit().map_err(Error::from).map(|_| {
+                context.after_commit(Duration::ZERO);
+                Executed::Done(outcome)
+            }),
             other => other,
         };
         match ended {

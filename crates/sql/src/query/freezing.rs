@@ -8,15 +8,12 @@
 //! rights, or because somebody else is at it, stays as it is.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use crate::catalog::table::Table;
 use crate::context::StatementContext;
-use crate::database::SqlDatabase;
-use crate::limits::cancel::Cancel;
 use crate::privileges::Access;
 use crate::result::rows::Afterwards;
 use crate::transaction::Transaction;
+use crate::transaction::freezing::Pace;
 
 /// What is to be done after a query in this transaction, if anything.
 pub(crate) fn after_query(
@@ -31,33 +28,14 @@ pub(crate) fn after_query(
         // As VACUUM, it is for those who own the table.
         let access = Access { catalog: &catalog, actor, path: &[] };
         let mut noted = hot.take();
-        noted.retain(|(table, _)| access.owns(table.owner));
-        freeze(&database, &cancel, &noted, worked);
+        noted.retain(|segment| access.owns(segment.table.owner));
+        let mut pace = Pace::within(worked, &cancel);
+        for segment in noted {
+            if !pace.goes_on() {
+                break;
+            }
+            // Whatever became of it, nothing is lost.
+            let _ = segment.freeze(database.engine());
+        }
     }))
-}
-
-/// Freezes segments as long as that takes no longer in all.
-fn freeze(
-    database: &SqlDatabase,
-    cancel: &Cancel,
-    mut noted: &[(Arc<Table>, u32)],
-    worked: Duration,
-) {
-    let begun = Instant::now();
-    let (mut longest, mut last) = (Duration::ZERO, None);
-    let mut goes_on = || {
-        let now = Instant::now();
-        let before = last.replace(now);
-        longest = before.map_or(longest, |before| longest.max(now - before));
-        let fits = before.is_none() || now - begun + longest <= worked;
-        fits && cancel.check().is_ok()
-    };
-    while let Some((table, _)) = noted.first() {
-        let of_table = noted.iter().take_while(|(of, _)| Arc::ptr_eq(of, table)).count();
-        let (now, later) = noted.split_at(of_table);
-        noted = later;
-        let numbers: Vec<u32> = now.iter().map(|(_, number)| *number).collect();
-        // Somebody may have dropped the table, or there is no memory for it: then nothing is lost.
-        let _ = database.engine().freeze_segments(&table.handle, &numbers, &mut goes_on);
-    }
 }

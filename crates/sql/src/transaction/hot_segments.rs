@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use remanent_engine::{FrozenRows, Row, SEGMENT_ROWS};
 
+use super::freezing::Segment;
 use crate::catalog::table::Table;
 
 /// Segments at most that a statement notes.
@@ -16,7 +17,7 @@ const NOTED_MAX: usize = 4096;
 
 /// Segments by table and number.
 #[derive(Default)]
-pub(crate) struct HotSegments(Mutex<Vec<(Arc<Table>, u32)>>);
+pub(crate) struct HotSegments(Mutex<Vec<Segment>>);
 
 /// The hot rows of a table that one scan goes through, in the order of their ids.
 pub(crate) struct HotRun {
@@ -29,15 +30,15 @@ pub(crate) struct HotRun {
 
 impl HotSegments {
     /// Those that were noted, which are forgotten.
-    pub(crate) fn take(&self) -> Vec<(Arc<Table>, u32)> {
+    pub(crate) fn take(&self) -> Vec<Segment> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn add(&self, table: &Arc<Table>, number: u32) {
         let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |(of, it): &(Arc<Table>, u32)| *it == number && of.name == table.name;
+        let is_it = |it: &Segment| it.number == number && it.table.name == table.name;
         if noted.len() < NOTED_MAX && !noted.iter().any(is_it) {
-            noted.push((Arc::clone(table), number));
+            noted.push(Segment { table: Arc::clone(table), number });
         }
     }
 }

@@ -5,6 +5,8 @@
 
 pub(crate) mod owned;
 
+pub(crate) mod freezing;
+pub(crate) mod full_segments;
 pub(crate) mod hot_segments;
 pub(crate) mod scope;
 pub(crate) mod shared_rows;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use remanent_engine::{Database, Options, SEGMENT_ROWS};
-use remanent_sql::{Session, SqlDatabase, SqlState};
+use remanent_sql::{Freezing, Session, SqlDatabase, SqlState};
 
 const SEGMENT: usize = SEGMENT_ROWS;
 
@@ -15,7 +15,7 @@ const SUM: &str = "select count(*), sum(id), sum(v) from t";
 fn rows_of(segments: usize) -> Session {
     let engine = Arc::new(Database::open(Options::new().budget(512 << 20)).unwrap());
     let database = SqlDatabase::new(engine).unwrap();
-    database.freeze_on_read(true);
+    database.freezing(Freezing::OnRead);
     let mut session = database.session();
     session.execute("create table t (id int primary key, v int, w text)").unwrap();
     load(&mut session, "t", segments * SEGMENT + 10);
@@ -113,7 +113,7 @@ fn it_takes_no_longer_than_the_query_did() {
 fn the_setting_is_off_unless_somebody_asks() {
     let session = rows_of(2);
     let database = Arc::clone(session.database());
-    database.freeze_on_read(false);
+    database.freezing(Freezing::Off);
     let mut session = database.session();
     assert_eq!(answer(&mut session, "show freeze"), "off");
     assert_eq!(ask(&mut session, SUM), 0);
@@ -124,11 +124,11 @@ fn the_setting_is_off_unless_somebody_asks() {
     assert_eq!(ask(&mut session, SUM), 0);
     session.execute("set freeze to 'ON_READ'; reset all").unwrap();
     assert_eq!(ask(&mut session, SUM), 0);
-    for bad in ["on_commit", "true", "''"] {
+    for bad in ["on_write", "true", "''"] {
         let refused = session.execute(&format!("set freeze = {bad}")).unwrap_err();
         assert_eq!(refused.state(), SqlState::BAD_PARAMETER);
     }
-    database.freeze_on_read(true);
+    database.freezing(Freezing::OnRead);
     let mut session = database.session();
     session.execute("set freeze = off; reset freeze").unwrap();
     assert_eq!(ask(&mut session, SUM), 2);

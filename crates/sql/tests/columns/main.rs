@@ -3,5 +3,6 @@
 
 mod copy_freeze;
 mod files;
+mod freeze_on_commit;
 mod freeze_on_read;
 mod frozen_loads;

@@ -157,6 +157,10 @@ impl<'m> TableAt<'m> {
     /// These rows; `None` if they cannot be frozen.
     fn frame(&self, rows: Range<u64>, horizon: u64, gaps: Gaps) -> Option<Frame<'m>> {
         let Range { start, end } = rows;
+        if gaps == Gaps::Refused {
+            // Of a segment that is not at rest the last row mostly is not, either.
+            self.freezable_row(self.directory().word(self.memory, (end - 1) as u32), horizon)?;
+        }
         let count = (end - start) as usize;
         let mut frame = Frame {
             slots: Vec::with_capacity(count),

@@ -20,6 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::index;
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release, pause};
 use crate::memory::class::occupied;
+use crate::memory::counts::Counted;
 use crate::memory::latch::Latch;
 use crate::memory::{AllocationClass, Allocator, Memory, Purpose, Ref};
 use crate::table::columns::frozen::FrozenSegment;
@@ -432,6 +433,7 @@ impl Directory {
         if entry.load(Relaxed) == 0 {
             let segment = alloc.create::<Segment>(Purpose::Segments)?;
             entry.store(segment.offset(), Release);
+            alloc.cache.counts.add(Counted::BegunSegments, 1);
         }
         Ok(alloc.memory.get(Ref::new(entry.load(Relaxed))))
     }
