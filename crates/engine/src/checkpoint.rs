@@ -4,7 +4,8 @@
 //! which on everything stands that the image may lack. Then the image is written under a name that
 //! nobody looks for, while transactions go on, and synced; the log is synced as far as the image
 //! goes; then it gets its name, and that is synced. Only then older images and files of the log
-//! are let go. Whenever it ends before that, the older ones are there and whole.
+//! are let go, and segment files that only they needed. Whenever it ends before that, the older
+//! ones are there and whole.
 
 use std::io;
 use std::sync::PoisonError;
@@ -17,6 +18,7 @@ use crate::log::file::{self, new_database_id};
 use crate::log::head;
 use crate::log::writer::Log;
 use crate::memory::atomic::Relaxed;
+use crate::segment_files::{SegmentWriter, number_of};
 use crate::storage::Storage;
 use crate::storage::stream::FileWriter;
 use crate::transaction::cleanup::freeze::{self, Extent};
@@ -29,7 +31,8 @@ pub(crate) const NEW_IMAGE: &str = "image.new";
 impl Database {
     /// Writes an image beside the log and lets go what it makes needless: opening then takes as
     /// long as reading the image and what was logged since. Transactions go on meanwhile. Returns
-    /// the bytes of the image.
+    /// how many bytes were written: the columns of a frozen segment are written once, into a file
+    /// of their own, and later images refer to them.
     ///
     /// # Errors
     /// `StorageFailed`, `LogFailed`, `TooManyTransactions`; `InvalidOptions` if the database is in
@@ -104,7 +107,7 @@ impl Database {
         let names = target.names().map_err(failed)?;
         let is_ours = |name: &String| {
             let is_log = file::number_of(name).is_some() || name == head::NAME;
-            is_log || image_timestamp(name).is_some()
+            is_log || image_timestamp(name).is_some() || number_of(name).is_some()
         };
         if names.iter().any(is_ours) {
             return Err(Error::new(ErrorKind::InvalidOptions)
@@ -117,7 +120,7 @@ impl Database {
                 ImageHead { database, position, ..ImageHead::default() }
             }
         };
-        write_image(&self.instance, target, head, || Ok(())).map(|(_, size)| size)
+        write_image(&self.instance, target, head, None, || Ok(())).map(|(_, size)| size)
     }
 }
 
@@ -157,7 +160,7 @@ fn make_if_due(db: &Instance, log: &Log) -> Result<Option<u64>> {
     size.map(Some)
 }
 
-/// Makes a checkpoint, and says how many bytes its image has.
+/// Makes a checkpoint, and says how many bytes were written.
 ///
 /// # Errors
 /// `StorageFailed`, `LogFailed`, `TooManyTransactions`; `InvalidOptions` without a log.
@@ -178,14 +181,21 @@ fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
     let position = log.cut()?;
     let head = ImageHead { database: log.database(), position, ..ImageHead::default() };
     let storage = &**log.storage();
-    let (head, size) = write_image(db, storage, head, || log.sync())?;
+    let failed = |error: io::Error| storage_failed(&error);
+    let last = &db.checkpoints.last_segment_file;
+    let mut segments =
+        SegmentWriter::begin(storage, log.database(), last.load(Relaxed)).map_err(failed)?;
+    let written = write_image(db, storage, head, Some(&mut segments), || log.sync());
+    last.store(segments.last(), Relaxed);
+    let (head, size) = written?;
     if !log.keeps() {
-        remove_older_images(storage, head.timestamp).map_err(|error| storage_failed(&error))?;
+        remove_older_images(storage, head.timestamp).map_err(failed)?;
+        segments.remove_others().map_err(failed)?;
     }
     db.checkpoints.made.fetch_add(1, Relaxed);
     db.checkpoints.unchanged_since.store(head.timestamp, Relaxed);
     log.forget_before(position)?;
-    Ok(size)
+    Ok(size + segments.bytes)
 }
 
 /// Makes columns of the rows that were not changed since the checkpoint before, if that is asked
@@ -202,12 +212,13 @@ fn freeze_unchanged(db: &Instance) {
     }
 }
 
-/// Writes an image into a storage, where it is whole or not there at all. `before_naming` is done
-/// before it gets its name.
+/// Writes an image into a storage, where it is whole or not there at all; what it refers to in
+/// segment files stays when it gets its name. `before_naming` is done before.
 pub(crate) fn write_image(
     db: &Instance,
     storage: &dyn Storage,
     head: ImageHead,
+    segments: Option<&mut SegmentWriter<'_>>,
     before_naming: impl FnOnce() -> Result<()>,
 ) -> Result<(ImageHead, u64)> {
     let failed = |error: io::Error| storage_failed(&error);
@@ -216,7 +227,7 @@ pub(crate) fn write_image(
     }
     let file = storage.create(NEW_IMAGE).map_err(failed)?;
     let mut stream = FileWriter::new(&*file);
-    let (head, size) = image::write_image(db, head, &mut stream)?;
+    let (head, size) = image::write_image(db, head, &mut stream, segments)?;
     io::Write::flush(&mut stream).map_err(failed)?;
     file.sync().map_err(failed)?;
     before_naming()?;

@@ -61,6 +61,8 @@ pub(crate) struct Checkpoints {
     /// Whether rows are frozen first that were not changed after this timestamp.
     pub(crate) freezes: AtomicBool,
     pub(crate) unchanged_since: AtomicU64,
+    /// The number of the last segment file that was made, which no other gets.
+    pub(crate) last_segment_file: AtomicU64,
     /// Makes one; what knows how stands above this module.
     make: OnceLock<fn(&Instance, &Log)>,
 }

@@ -36,6 +36,7 @@ mod owned;
 mod recovery;
 mod replay;
 mod seed;
+mod segment_files;
 mod slot;
 mod snapshot;
 mod storage;

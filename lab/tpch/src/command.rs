@@ -42,6 +42,10 @@ pub(crate) enum Command {
     Plans {
         choice: Choice,
     },
+    /// What checkpoints write.
+    Checkpoints {
+        choice: Choice,
+    },
     Run {
         choice: Choice,
     },
@@ -81,6 +85,7 @@ pub(crate) fn understand(flags: &Flags) -> Outcome<Command> {
             Ok(Command::Points { out, rounds, quick: flags.quick })
         }
         ["plans"] => Ok(Command::Plans { choice: choice(flags, benchmark)? }),
+        ["checkpoints"] => Ok(Command::Checkpoints { choice: choice(flags, benchmark)? }),
         ["serve", contender, directory] => {
             let data = Data { benchmark, directory: directory.into() };
             Ok(Command::Serve { contender: contender.to_owned(), data, threads: threads(flags)? })

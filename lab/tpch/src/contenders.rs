@@ -8,7 +8,7 @@ mod datafusion;
 
 mod python;
 
-mod remanent;
+pub(crate) mod remanent;
 
 use std::path::Path;
 use std::process::Command;

@@ -83,6 +83,7 @@ pub(crate) fn help() -> String {
          lab tpch explain CONTENDER [flags]   how a linked engine would run the queries\n       \
          lab tpch points [flags]              statements about one key, beside SQLite\n       \
          lab tpch plans [flags]               what planning costs\n       \
+         lab tpch checkpoints [flags]         what checkpoints write\n       \
          lab tpch list                        contenders\n\nflags:\n",
     );
     text.push_str(&flags::help_lines(FLAGS, 18));

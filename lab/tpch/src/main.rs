@@ -3,8 +3,8 @@
 //!
 //! In reading order: the command line becomes a `command`; a `run` makes the `data`, starts a
 //! `process` for every contender, asks the `queries` in turn, compares each `answer` with DuckDB's,
-//! and writes records and tables; `points` asks for single keys instead, and `plans` times
-//! planning. `serve` is the other end of the lines that a process speaks.
+//! and writes records and tables; `measures` are those of other things than queries. `serve` is the
+//! other end of the lines that a process speaks.
 //! It is a package of its own, so that the rest of the laboratory does not wait for DataFusion.
 
 mod flags;
@@ -33,9 +33,7 @@ mod record;
 
 mod table;
 
-mod points;
-
-mod plans;
+mod measures;
 
 #[cfg(test)]
 mod tests;
@@ -69,8 +67,11 @@ fn command() -> Outcome<ExitCode> {
         Command::List => list(&mut io::stdout().lock())?,
         Command::Serve { contender, data, threads } => serve::serve(&contender, &data, threads)?,
         Command::Explain { contender, choice } => explain(contender, &choice)?,
-        Command::Points { out, rounds, quick } => return points::run(&out, rounds, quick),
-        Command::Plans { choice } => return plans::run(&choice),
+        Command::Points { out, rounds, quick } => {
+            return measures::points::run(&out, rounds, quick);
+        }
+        Command::Plans { choice } => return measures::plans::run(&choice),
+        Command::Checkpoints { choice } => return measures::checkpoints::run(&choice),
         Command::Run { choice } => return run::run(&choice),
     }
     Ok(ExitCode::SUCCESS)

@@ -9,6 +9,7 @@ use remanent_schema::RowLayout;
 use super::reader::number;
 use crate::column::block::{Block, bit};
 use crate::column::check::is_well_formed;
+use crate::segment_files::StoredBlock;
 
 /// Bytes before the bitmap.
 const HEAD: usize = 16;
@@ -36,6 +37,18 @@ impl<'p> Columns<'p> {
         }
         let (visible, bytes) = payload.get(HEAD..)?.split_at_checked(words * 8)?;
         Some(Self { segment, visible, bytes })
+    }
+
+    /// Parses the payload of one that stands in a segment file: its bytes are to be
+    /// [`filled`](Self::filled) in.
+    pub(crate) fn of_stored(payload: &'p [u8]) -> Option<(Self, StoredBlock)> {
+        let columns = Self::of_payload(payload)?;
+        Some((columns, StoredBlock::of_bytes(columns.bytes)?))
+    }
+
+    /// The same with these bytes.
+    pub(crate) fn filled(self, bytes: &'p [u8]) -> Self {
+        Self { bytes, ..self }
     }
 
     /// Begins a payload.

@@ -1,7 +1,8 @@
 //! Images: a whole database to a stream and from one.
 //!
 //! [`writer`] writes what one snapshot sees while transactions go on, [`reader`] makes a new
-//! database of it, [`columns`] are frozen segments, [`salvage`] takes a damaged one apart;
+//! database of it, [`columns`] are frozen segments, which may
+//! stand in segment files, [`salvage`] takes a damaged one apart;
 //! `FORMAT.md` has the bytes, `checksum.rs` guards them. Nothing here opens a file or knows what a
 //! stream is connected to.
 
@@ -18,7 +19,9 @@ pub(crate) use writer::write_image;
 /// The first bytes of an image.
 const MAGIC: &[u8; 8] = b"RMNTIMG1";
 /// The version that is written.
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
+/// The version of images that refer to no segment file.
+const VERSION_ALONE: u16 = 5;
 /// The longest payload of a block.
 const PAYLOAD_MAX: usize = 1 << 30;
 
@@ -27,6 +30,7 @@ const TABLE: u8 = 2;
 const ROWS: u8 = 3;
 const END: u8 = 4;
 const COLUMNS: u8 = 5;
+const STORED: u8 = 6;
 
 /// The header of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

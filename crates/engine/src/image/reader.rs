@@ -8,12 +8,15 @@ use std::io::Read;
 
 use remanent_schema::{RowLayout, TableSchema, Value};
 
-use super::{COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
+use super::{
+    COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, STORED, TABLE, VERSION,
+};
 use crate::checksum::Checksum;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Allocator;
 use crate::options::Options;
+use crate::segment_files::{SegmentReader, StoredBlock};
 use crate::snapshot::Snapshot;
 use crate::table::columns::freeze::install;
 use crate::table::rows::change::Change;
@@ -46,7 +49,7 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn load(options: Options, stream: &mut dyn Read) -> Result<Self> {
-        read_image(options, stream, &mut |_, _| ()).map(|(db, _)| db)
+        read_image(options, stream, None, &mut |_, _| ()).map(|(db, _)| db)
     }
 }
 
@@ -89,18 +92,20 @@ impl Database {
         }
         let mut blocks = Blocks::open(stream)?;
         let (tables, _) = blocks.tables(self)?;
-        Load::new(self, tables)?.all(&mut blocks, &mut |_, _| ())?;
+        Load::new(self, tables, None)?.all(&mut blocks, &mut |_, _| ())?;
         self.set_names().iter().try_for_each(|name| check_links(self, &self.set(name)?))
     }
 }
 
-/// As [`Database::load`]; reports how many rows and bytes were read, now and then.
+/// As [`Database::load`]; the image may refer to segment files, if there are any. Reports how many
+/// rows and bytes were read, now and then.
 ///
 /// # Errors
 /// As [`Database::load`].
 pub(crate) fn read_image(
     options: Options,
     stream: &mut dyn Read,
+    segments: Option<SegmentReader<'_>>,
     report: &mut dyn FnMut(u64, u64),
 ) -> Result<(Database, ImageHead)> {
     let mut blocks = Blocks::open(stream)?;
@@ -108,22 +113,28 @@ pub(crate) fn read_image(
     // What was in a full database finds room again, wherever it comes to lie.
     db.instance.memory().header().account.open_reserve(true);
     let (tables, head) = blocks.tables(&db)?;
-    Load::new(&db, tables)?.all(&mut blocks, report)?;
+    let segments = segments.map(|segments| (segments, head.database));
+    Load::new(&db, tables, segments)?.all(&mut blocks, report)?;
     db.instance.memory().header().account.open_reserve(false);
     db.set_names().iter().try_for_each(|name| check_links(&db, &db.set(name)?))?;
     Ok((db, head))
 }
 
-/// Reads an image to its end and checks what can be checked without making a database of it.
+/// Reads an image to its end, with what it refers to, and checks what can be checked without making
+/// a database of it.
 ///
 /// # Errors
-/// `StreamFailed`, `DamagedImage`.
-pub(crate) fn verify(stream: &mut dyn Read) -> Result<ImageHead> {
+/// `StreamFailed`, `StorageFailed`, `DamagedImage`.
+pub(crate) fn verify(stream: &mut dyn Read, mut segments: SegmentReader<'_>) -> Result<ImageHead> {
     let mut blocks = Blocks::open(stream)?;
     let (_, head, _) = blocks.head()?;
     loop {
         match blocks.next()? {
             TABLE | ROWS | COLUMNS => {}
+            STORED => {
+                let (_, stored) = Columns::of_stored(&blocks.payload).ok_or_else(no_columns)?;
+                segments.block(head.database, stored)?;
+            }
             END => return Ok(head),
             _ => return Err(damaged("a block stands where it cannot")),
         }
@@ -271,8 +282,10 @@ impl Filled {
 }
 
 /// Puts rows into tables that nobody uses yet: without transactions, as of the first timestamp.
-struct Load<'d> {
+struct Load<'d, 's> {
     db: &'d Database,
+    /// The segment files, and the id of their database.
+    segments: Option<(SegmentReader<'s>, [u8; 16])>,
     held: HeldSlot<'d>,
     tables: Vec<Filled>,
     count: u64,
@@ -282,23 +295,33 @@ struct Load<'d> {
     batch_of: u32,
 }
 
-impl<'d> Load<'d> {
-    fn new(db: &'d Database, tables: Vec<Filled>) -> Result<Self> {
+impl<'d, 's> Load<'d, 's> {
+    fn new(
+        db: &'d Database,
+        tables: Vec<Filled>,
+        segments: Option<(SegmentReader<'s>, [u8; 16])>,
+    ) -> Result<Self> {
         let (held, _) = clock::begin_past_gate(db.instance.memory(), db.instance.slots())?;
         let batch = RowBatch::new(db.instance.memory().allocator(held.cache()), ROWS_PER_BATCH)?;
-        Ok(Self { db, held, tables, count: 0, buffer: Vec::new(), batch, batch_of: 0 })
+        let (count, buffer, batch_of) = (0, Vec::new(), 0);
+        Ok(Self { db, segments, held, tables, count, buffer, batch, batch_of })
     }
 
     fn all(mut self, blocks: &mut Blocks<'_>, report: &mut dyn FnMut(u64, u64)) -> Result<()> {
         loop {
             match blocks.next()? {
                 ROWS => self.rows(&blocks.payload)?,
-                COLUMNS => self.columns(&blocks.payload)?,
+                COLUMNS => {
+                    let columns = Columns::of_payload(&blocks.payload).ok_or_else(no_columns)?;
+                    self.columns(number(&blocks.payload, 0)?, columns, None)?;
+                }
+                STORED => self.stored(&blocks.payload)?,
                 END if blocks.payload == self.count.to_le_bytes() => break,
                 END => return Err(damaged("it has another number of rows than it says")),
                 _ => return Err(damaged("a block stands where it cannot")),
             }
-            report(self.count, blocks.bytes);
+            let stored = self.segments.as_ref().map_or(0, |(segments, _)| segments.bytes);
+            report(self.count, blocks.bytes + stored);
         }
         self.index_rest()?;
         let memory = self.db.instance.memory();
@@ -357,21 +380,36 @@ impl<'d> Load<'d> {
         Ok(())
     }
 
+    /// As [`Load::columns`], of a segment that stands in a segment file.
+    fn stored(&mut self, payload: &[u8]) -> Result<()> {
+        let (columns, stored) = Columns::of_stored(payload).ok_or_else(no_columns)?;
+        let Some((mut segments, database)) = self.segments.take() else {
+            return Err(damaged("it refers to segment files, and was to be read without them"));
+        };
+        let columns = columns.filled(segments.block(database, stored)?);
+        self.columns(number(payload, 0)?, columns, Some(stored))?;
+        self.segments = Some((segments, database));
+        Ok(())
+    }
+
     /// Puts a frozen segment in its place; where the table's rows are others, they become rows.
-    fn columns(&mut self, payload: &[u8]) -> Result<()> {
-        self.turn_to(number(payload, 0)?)?;
-        let is_not_one = || damaged("the columns of a segment are none");
-        let columns = Columns::of_payload(payload).ok_or_else(is_not_one)?;
+    fn columns(
+        &mut self,
+        table: u32,
+        columns: Columns<'_>,
+        stored: Option<StoredBlock>,
+    ) -> Result<()> {
+        self.turn_to(table)?;
         let filled = &self.tables[self.batch_of as usize];
         if let Some((layout, _)) = &filled.from {
             let layout = layout.clone();
-            let block = columns.checked(&layout).ok_or_else(is_not_one)?;
+            let block = columns.checked(&layout).ok_or_else(no_columns)?;
             return columns.each_row(block, &layout, |row, bytes| self.row(row, bytes));
         }
         let memory = self.db.instance.memory();
         let alloc = memory.allocator(self.held.cache());
         let at = TableAt { memory, core: &filled.table.core };
-        let block = columns.checked(&at.core.layout).ok_or_else(is_not_one)?;
+        let block = columns.checked(&at.core.layout).ok_or_else(no_columns)?;
         let first = u64::from(columns.segment) << 16;
         match at.directory().limit() {
             limit if limit > first => return Err(damaged("a segment is there twice")),
@@ -381,6 +419,9 @@ impl<'d> Load<'d> {
         let frozen = install(alloc, columns.bytes(), FIRST.timestamp)?;
         let placed = at.directory().place(alloc, columns.segment, frozen);
         placed.inspect_err(|_| memory.get(frozen).destroy(alloc))?;
+        if let Some(stored) = stored {
+            memory.get(frozen).set_stored(stored);
+        }
         for (ordinal, is_seen) in columns.ordinals(block) {
             let row = columns.segment << 16 | ordinal;
             if !is_seen {
@@ -486,6 +527,11 @@ pub(super) fn number(bytes: &[u8], at: usize) -> Result<u32> {
 
 pub(super) fn long_number(bytes: &[u8], at: usize) -> Result<u64> {
     Ok(u64::from(number(bytes, at)?) | u64::from(number(bytes, at + 4)?) << 32)
+}
+
+#[cold]
+fn no_columns() -> Error {
+    damaged("the columns of a segment are none")
 }
 
 #[cold]

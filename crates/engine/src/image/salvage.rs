@@ -10,8 +10,9 @@ use std::io;
 use remanent_schema::TableSchema;
 
 use super::reader::{head_of, long_number, number, table_of};
-use super::{COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, ROWS, TABLE, VERSION};
+use super::{COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, ROWS, STORED, TABLE, VERSION};
 use crate::checksum::Checksum;
+use crate::segment_files::StoredBlock;
 use crate::storage::{StorageFile, read_at_most};
 
 /// Bytes that are searched at once.
@@ -55,6 +56,12 @@ pub(crate) enum Piece<'p> {
     Columns {
         number: u32,
         columns: Columns<'p>,
+    },
+    /// The same of columns that stand in a segment file.
+    Stored {
+        number: u32,
+        columns: Columns<'p>,
+        stored: StoredBlock,
     },
     /// The image ends here, and has had so many rows.
     End {
@@ -208,6 +215,10 @@ fn block_len(start: &[u8], left: u64) -> Option<u64> {
             let words = number(start, 13).ok();
             words.is_some_and(|words| 16 + 8 * u64::from(words) < length)
         }
+        STORED => {
+            let behind = 16 + StoredBlock::SIZE as u64;
+            number(start, 13).is_ok_and(|words| behind + 8 * u64::from(words) == length)
+        }
         END => length == 8,
         _ => false,
     };
@@ -219,7 +230,7 @@ fn block_len(start: &[u8], left: u64) -> Option<u64> {
 fn is_likely(start: &[u8], length: u64) -> bool {
     match start[0] {
         TABLE => number(start, 5).is_ok_and(|table| table < TABLES_MAX),
-        COLUMNS => {
+        COLUMNS | STORED => {
             let segment = number(start, 9);
             let is_segment = segment.is_ok_and(|segment| segment < SEGMENTS_MAX);
             is_segment && number(start, 5).is_ok_and(|table| table < TABLES_MAX)
@@ -247,6 +258,10 @@ fn piece(tag: u8, payload: &[u8], version: u16) -> Option<Piece<'_>> {
             number: number(payload, 0).ok()?,
             columns: Columns::of_payload(payload)?,
         },
+        STORED => {
+            let (columns, stored) = Columns::of_stored(payload)?;
+            Piece::Stored { number: number(payload, 0).ok()?, columns, stored }
+        }
         END => Piece::End { rows: long_number(payload, 0).ok()? },
         _ => return None,
     })

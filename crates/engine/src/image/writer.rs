@@ -3,13 +3,20 @@
 //! Rows are copied block by block from where they lie, frozen segments as they are; no lock is held
 //! and nobody waits. The snapshot pins what it has still to write, as any long reader does.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use super::{COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, TABLE, VERSION};
+use remanent_schema::TableSchema;
+
+use super::{
+    COLUMNS, Columns, DATABASE, END, ImageHead, MAGIC, PAYLOAD_MAX, ROWS, STORED, TABLE, VERSION,
+    VERSION_ALONE,
+};
 use crate::checksum::Checksum;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
+use crate::segment_files::{SegmentWriter, StoredBlock};
+use crate::table::columns::frozen::FrozenSegment;
 use crate::table::{FrozenRows, Piece, Table};
 use crate::transaction::ReadTransaction;
 
@@ -40,31 +47,38 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn save(&self, stream: &mut dyn Write) -> Result<()> {
-        write_image(&self.instance, ImageHead::default(), stream).map(|_| ())
+        write_image(&self.instance, ImageHead::default(), stream, None).map(|_| ())
     }
 }
 
-/// Writes an image of what is committed now, and says what it holds and how many bytes it has.
-/// The number of the next table and the timestamp in `head` are not inspected.
+/// Writes an image of what is committed now, and says what it holds and how many bytes it has. With
+/// segment files, frozen segments go there unless they stand there already; else they are a part of
+/// it. The number of the next table and the timestamp in `head` are not inspected.
 ///
 /// # Errors
-/// As [`Database::save`].
+/// As [`Database::save`]; `StorageFailed`.
 pub(crate) fn write_image(
     db: &Instance,
     head: ImageHead,
     stream: &mut dyn Write,
+    mut segments: Option<&mut SegmentWriter<'_>>,
 ) -> Result<(ImageHead, u64)> {
     // What there is as of the snapshot; a table that is dropped later can be read on.
     let catalog = db.catalog();
     let (transaction, tables, next_table) = catalog.unchanged(|| {
         let transaction = ReadTransaction::begin(db)?;
-        let tables = catalog.all().into_iter().map(|core| (core.current_schema(), core));
+        let tables = catalog.all().into_iter().map(|core| (core.current_schema(), Table { core }));
         Ok((transaction, tables.collect::<Vec<_>>(), catalog.next_committed_id()))
     })?;
+    if let Some(segments) = &mut segments {
+        segments.keep_for(stored_blocks(&tables, &transaction)?.into_iter());
+    }
     let head = ImageHead { next_table, timestamp: transaction.timestamp(), ..head };
-    let mut blocks = Blocks { stream, payload: Vec::new(), bytes: 0 };
+    let version = if segments.is_some() { VERSION } else { VERSION_ALONE };
+    let placed = Vec::new();
+    let mut blocks = Blocks { stream, payload: Vec::new(), bytes: 0, segments, placed };
     blocks.put(MAGIC)?;
-    blocks.payload.extend(VERSION.to_le_bytes());
+    blocks.payload.extend(version.to_le_bytes());
     blocks.payload.extend((tables.len() as u32).to_le_bytes());
     blocks.payload.extend(head.timestamp.to_le_bytes());
     blocks.payload.extend(head.database);
@@ -73,31 +87,50 @@ pub(crate) fn write_image(
     blocks.close(DATABASE)?;
     for (number, (schema, table)) in (0_u32..).zip(&tables) {
         blocks.payload.extend(number.to_le_bytes());
-        blocks.payload.extend(table.id.to_le_bytes());
+        blocks.payload.extend(table.core.id.to_le_bytes());
         blocks.payload.extend(schema.to_bytes());
         blocks.close(TABLE)?;
     }
     let mut count = 0_u64;
-    for (number, (_, core)) in (0_u32..).zip(tables) {
-        count += blocks.rows(number, &Table { core }, &transaction)?;
+    for (number, (_, table)) in (0_u32..).zip(&tables) {
+        count += blocks.rows(number, table, &transaction)?;
     }
     blocks.payload.extend(count.to_le_bytes());
     blocks.close(END)?;
+    blocks.finish_segments()?;
     Ok((head, blocks.bytes))
 }
 
-struct Blocks<'s> {
+/// Where blocks of these tables stand, as far as they do.
+fn stored_blocks(
+    tables: &[(TableSchema, Table)],
+    transaction: &ReadTransaction<'_>,
+) -> Result<Vec<StoredBlock>> {
+    let mut stored = Vec::new();
+    for (_, table) in tables {
+        let mut pieces = transaction.scan_pieces(table)?;
+        while let Some(rows) = pieces.next_frozen() {
+            stored.extend(rows.segment().stored());
+        }
+    }
+    Ok(stored)
+}
+
+struct Blocks<'s, 't, 'f> {
     stream: &'s mut dyn Write,
     payload: Vec<u8>,
     bytes: u64,
+    segments: Option<&'s mut SegmentWriter<'f>>,
+    /// Where blocks will stand when the files are synced.
+    placed: Vec<(&'t FrozenSegment, StoredBlock)>,
 }
 
-impl Blocks<'_> {
+impl<'t> Blocks<'_, 't, '_> {
     fn rows(
         &mut self,
         number: u32,
-        table: &Table,
-        transaction: &ReadTransaction<'_>,
+        table: &'t Table,
+        transaction: &'t ReadTransaction<'_>,
     ) -> Result<u64> {
         let mut count = 0;
         let mut pieces = transaction.scan_pieces(table)?;
@@ -119,15 +152,23 @@ impl Blocks<'_> {
     }
 
     /// A frozen segment: as it is, unless most of it has changed since.
-    fn frozen(&mut self, number: u32, rows: &FrozenRows<'_>) -> Result<()> {
+    fn frozen(&mut self, number: u32, rows: &FrozenRows<'t>) -> Result<()> {
         let seen = rows.visible_count();
         if rows.is_whole() && seen * 2 > rows.block().live() as usize {
             self.close_rows()?;
             let segment = (rows.first_row() >> 16) as u32;
             let visible = rows.visible().unwrap_or_default();
             Columns::put(&mut self.payload, number, segment, visible);
-            self.payload.extend_from_slice(rows.block().bytes());
-            return self.close(COLUMNS);
+            let Some(segments) = &mut self.segments else {
+                self.payload.extend_from_slice(rows.block().bytes());
+                return self.close(COLUMNS);
+            };
+            let frozen = rows.segment();
+            let stored = segments.place(rows.block(), frozen.stored());
+            let stored = stored.map_err(|error| storage_failed(&error))?;
+            self.placed.push((frozen, stored));
+            self.payload.extend(stored.to_bytes());
+            return self.close(STORED);
         }
         let mut bytes = Vec::new();
         for i in (0..rows.len()).filter(|&i| rows.sees(i)) {
@@ -147,6 +188,16 @@ impl Blocks<'_> {
         self.payload.extend(row.to_le_bytes());
         self.payload.extend((bytes.len() as u32).to_le_bytes());
         self.payload.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// When the segment files are synced, segments stand where they were written.
+    fn finish_segments(&mut self) -> Result<()> {
+        let Some(segments) = &mut self.segments else { return Ok(()) };
+        segments.finish().map_err(|error| storage_failed(&error))?;
+        for (frozen, stored) in self.placed.drain(..) {
+            frozen.set_stored(stored);
+        }
         Ok(())
     }
 
@@ -175,4 +226,9 @@ impl Blocks<'_> {
             Error::new(ErrorKind::StreamFailed).because(format!("writing an image: {error}"))
         })
     }
+}
+
+#[cold]
+fn storage_failed(error: &io::Error) -> Error {
+    Error::new(ErrorKind::StorageFailed).because(format!("writing a segment file: {error}"))
 }

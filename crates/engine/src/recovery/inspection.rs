@@ -10,10 +10,12 @@ use crate::checkpoint::image_timestamp;
 use crate::database::Database;
 use crate::definition;
 use crate::error::Result;
+use crate::image;
 use crate::log::LogEntry;
 use crate::log::dump;
 use crate::log::reader::Damage;
 use crate::log::record::Operation;
+use crate::segment_files::SegmentReader;
 use crate::storage::Storage;
 use crate::storage::stream::FileReader;
 
@@ -120,11 +122,12 @@ impl Database {
             let Some(timestamp) = image_timestamp(&name) else { continue };
             let opened = storage.open(&name).and_then(|file| Ok((file.len()?, file)));
             let (bytes, file) = opened.map_err(|error| storage_failed(&error))?;
-            let damage = match crate::image::verify(&mut FileReader::new(file)) {
-                Err(error) => Some(error.to_string()),
-                Ok(head) if head.timestamp == timestamp => None,
-                Ok(head) => Some(format!("it has the timestamp {}", head.timestamp)),
-            };
+            let damage =
+                match image::verify(&mut FileReader::new(file), SegmentReader::new(storage)) {
+                    Err(error) => Some(error.to_string()),
+                    Ok(head) if head.timestamp == timestamp => None,
+                    Ok(head) => Some(format!("it has the timestamp {}", head.timestamp)),
+                };
             images.push(ImageInfo { name, bytes, timestamp, damage });
         }
         images.sort_by_key(|image| image.timestamp);

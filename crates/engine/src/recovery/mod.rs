@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::checkpoint::{self, NEW_IMAGE, image_timestamp};
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::ImageHead;
+use crate::image::{self, ImageHead};
 use crate::log::Progress;
 use crate::log::file::{self, DatabaseId, new_database_id};
 use crate::log::reader::{Damage, End, FrameAt, Next, Reader, Unreadable};
@@ -27,6 +27,7 @@ use crate::log::record::Frame;
 use crate::log::writer::{Log, LogEnd};
 use crate::options::{LogOptions, Options};
 use crate::replay::{self, Replay, damaged};
+use crate::segment_files::{self, SegmentReader};
 use crate::storage::stream::FileReader;
 use crate::storage::{Folder, Storage};
 
@@ -254,7 +255,8 @@ fn choose_image<'n>(
     }
     for &(_, name) in images.iter().rev() {
         let file = storage.open(name).map_err(|error| storage_failed(&error))?;
-        if crate::image::verify(&mut FileReader::new(file)).is_ok() {
+        let segments = SegmentReader::new(storage);
+        if image::verify(&mut FileReader::new(file), segments).is_ok() {
             return Ok(Some(name));
         }
     }
@@ -358,16 +360,24 @@ impl Attempt<'_> {
         let opened = self.storage.open(name).and_then(|file| Ok((file.len()?, file)));
         let (length, file) = opened.map_err(|error| storage_failed(&error))?;
         reporter.progress.bytes += length;
+        for name in self.names.iter().filter(|name| segment_files::number_of(name).is_some()) {
+            let file = self.storage.open(name).and_then(|file| file.len());
+            reporter.progress.bytes += file.map_err(|error| storage_failed(&error))?;
+        }
         let mut stream = FileReader::new(file);
-        let (db, head) = crate::image::read_image(options, &mut stream, &mut |rows, bytes| {
+        let mut report = |rows, bytes| {
             reporter.progress.rows = rows;
             reporter.progress.bytes_done = bytes;
             reporter.report_if_due();
-        })
-        .map_err(|error| {
+        };
+        let segments = Some(SegmentReader::new(self.storage));
+        let read = image::read_image(options, &mut stream, segments, &mut report);
+        let (db, head) = read.map_err(|error| {
             let because = format!("{name}: {error}");
             Error::new(error.kind()).because(because)
         })?;
+        // Of segment files, what is not needed was not read.
+        reporter.progress.bytes = reporter.progress.bytes_done;
         if image_timestamp(name) != Some(head.timestamp) {
             return Err(Error::new(ErrorKind::DamagedImage)
                 .because(format!("{name} has the timestamp {}", head.timestamp)));

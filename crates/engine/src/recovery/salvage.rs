@@ -21,6 +21,7 @@ use crate::log::reader::{Damage, FrameAt, Next, Reader};
 use crate::log::record::{Frame, Operation, Operations};
 use crate::options::Options;
 use crate::replay::{self, CHANGES_TOGETHER, Replay, table_of};
+use crate::segment_files::SegmentReader;
 use crate::storage::Storage;
 use crate::storage::stream::FileReader;
 use crate::table::rows::row::RowId;
@@ -156,7 +157,7 @@ fn take_all(
         done: Salvaged::default(),
     };
     if let Some(name) = &begin.image {
-        salvage.image(storage, name)?;
+        salvage.image(storage, begin, name)?;
     }
     salvage.log(storage, begin)?;
     salvage.replay.end_transaction()?;
@@ -208,7 +209,8 @@ impl Begin {
         start: Option<u64>,
     ) -> Result<Self> {
         let failed = |error: io::Error| storage_failed(&error);
-        let whole = image::verify(&mut FileReader::new(storage.open(&name).map_err(failed)?));
+        let mut stream = FileReader::new(storage.open(&name).map_err(failed)?);
+        let whole = image::verify(&mut stream, SegmentReader::new(storage));
         let is_whole = whole.as_ref().is_ok_and(|head| head.timestamp == timestamp);
         let mut head = whole.ok();
         if head.is_none() {
@@ -261,18 +263,22 @@ struct Salvage<'d, 't, 'o> {
 }
 
 impl Salvage<'_, '_, '_> {
-    fn image(&mut self, storage: &dyn Storage, name: &str) -> Result<()> {
+    fn image(&mut self, storage: &dyn Storage, begin: &Begin, name: &str) -> Result<()> {
         let failed = |error: io::Error| storage_failed(&error);
         let opened = storage.open(name).and_then(|file| Ok((file.len()?, file)));
         let (length, file) = opened.map_err(failed)?;
         self.reporter.progress.bytes += length;
         let mut pieces = Pieces::open(file).map_err(failed)?;
         let mut tables: Vec<(u32, Table)> = Vec::new();
-        let mut next_table = 0;
+        let (mut next_table, mut database) = (0, begin.database.unwrap_or_default());
+        let mut segments = SegmentReader::new(storage);
         self.done.image_is_cut = true;
         while let Some(piece) = pieces.next().map_err(failed)? {
             match piece {
-                Piece::Head(head) => next_table = head.next_table,
+                Piece::Head(head) => {
+                    next_table = head.next_table;
+                    database = head.database;
+                }
                 Piece::Table { number, id, schema } => {
                     let created = self.create(id, *schema)?;
                     tables.extend(created.map(|table| (number, table)));
@@ -286,6 +292,17 @@ impl Salvage<'_, '_, '_> {
                 Piece::Columns { number, columns } => {
                     let table = tables.iter().find(|(of, _)| *of == number);
                     self.columns(table.map(|(_, table)| table), columns)?;
+                }
+                Piece::Stored { number, columns, stored } => {
+                    let table = tables.iter().find(|(of, _)| *of == number);
+                    let table = table.map(|(_, table)| table);
+                    match segments.block(database, stored) {
+                        Ok(bytes) => self.columns(table, columns.filled(bytes))?,
+                        Err(_) => {
+                            self.done.gaps += 1;
+                            self.done.bytes_lost += stored.len;
+                        }
+                    }
                 }
                 Piece::End { rows } => {
                     self.done.rows_before = Some(rows);

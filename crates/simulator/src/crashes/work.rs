@@ -60,6 +60,8 @@ pub(super) struct Work<'d> {
     may_freeze: bool,
     /// Draws when tables are replaced, in some traces.
     replaces: Option<Random>,
+    /// Draws when checkpoints are made and tables are dropped of which rows were frozen.
+    frozen: Option<Random>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,6 +86,9 @@ const FREEZING: u64 = 4;
 /// One trace of so many replaces tables, instead of every so many percent of its steps.
 const REPLACING: u64 = 3;
 const REPLACEMENTS_PERCENT: u64 = 15;
+/// Of the steps behind that which freezes rows, checkpoints, and steps that drop a table.
+const CHECKPOINTS_PERCENT: u64 = 12;
+const DROPS_PERCENT: u64 = 8;
 
 const STEP_WEIGHTS: &[(u64, Step)] = &[
     (60, Step::Commit),
@@ -111,7 +116,8 @@ impl<'d> Work<'d> {
         let random = Random::new(seed);
         let may_freeze = seed.is_multiple_of(FREEZING);
         let replaces = seed.is_multiple_of(REPLACING).then(|| Random::new(seed ^ 0x4e91_ace5));
-        Ok(Self { disk, seed, random, db: Some(db), states, next: 0, may_freeze, replaces })
+        let (db, next, frozen) = (Some(db), 0, None);
+        Ok(Self { disk, seed, random, db, states, next, may_freeze, replaces, frozen })
     }
 
     /// Does all steps, those behind a call that failed too. At its end the database is closed.
@@ -127,6 +133,13 @@ impl<'d> Work<'d> {
             let mut step = self.random.weighted(STEP_WEIGHTS).unwrap_or(Step::Commit);
             if self.replaces.as_mut().is_some_and(|it| it.percent(REPLACEMENTS_PERCENT)) {
                 step = Step::Replace;
+            }
+            if let Some(drawn) = &mut self.frozen {
+                match drawn.below(100) {
+                    drawn if drawn < CHECKPOINTS_PERCENT => step = Step::Checkpoint,
+                    drawn if drawn < CHECKPOINTS_PERCENT + DROPS_PERCENT => step = Step::DropTable,
+                    _ => {}
+                }
             }
             match self.step(step) {
                 Err(_) if self.disk.has_failed() && self.db.is_some() => {}
@@ -209,6 +222,7 @@ impl<'d> Work<'d> {
         if !std::mem::take(&mut self.may_freeze) {
             return Ok(());
         }
+        self.frozen = Some(Random::new(self.seed ^ 0xf402_e9a1));
         for name in self.db().table_names() {
             if self.random.percent(50) {
                 let db = self.db();

@@ -67,13 +67,24 @@ pub(super) fn changed(threads: usize) -> Outcome<Box<dyn Engine>> {
     open(State::Changed, threads)
 }
 
+/// Frozen columns in a database that is open, by a session that is given back.
+pub(crate) fn load_frozen(engine: Arc<Database>, data: &Data) -> Outcome<Session> {
+    let mut remanent = over(engine, State::Frozen, 1)?;
+    remanent.load(data)?;
+    Ok(remanent.session)
+}
+
 fn open(state: State, threads: usize) -> Outcome<Box<dyn Engine>> {
     let engine = Arc::new(Database::open(Options::new().budget(BUDGET))?);
+    Ok(Box::new(over(engine, state, threads)?))
+}
+
+fn over(engine: Arc<Database>, state: State, threads: usize) -> Outcome<Remanent> {
     let database = SqlDatabase::new(engine)?;
     database.query_threads(threads);
     let session = database.session();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    Ok(Box::new(Remanent { runtime, session, state }))
+    Ok(Remanent { runtime, session, state })
 }
 
 impl Engine for Remanent {

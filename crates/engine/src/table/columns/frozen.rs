@@ -24,6 +24,7 @@ use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release};
 use crate::memory::class::occupied;
 use crate::memory::{AllocationClass, Allocator, Memory, Purpose, Ref};
+use crate::segment_files::StoredBlock;
 use crate::slot::IN_FLIGHT;
 use crate::snapshot::{Begin, resolve};
 use crate::table::rows::segment::{
@@ -59,8 +60,21 @@ pub(crate) struct FrozenSegment {
     replaced: AtomicU32,
     /// Which rows have ended.
     pub(super) ends: FrozenEnds,
+    /// Where the block stands in a segment file.
+    stored: Stored,
     /// What the slots of a group say that is not there. Never written to.
     untouched: [AtomicU64; GROUP],
+}
+
+/// What a [`StoredBlock`] says, in words; the file is 0 as long as the block stands in none. Only
+/// whoever makes a checkpoint reads and writes them, one at a time.
+#[repr(C)]
+#[derive(Default)]
+struct Stored {
+    file: AtomicU64,
+    at: AtomicU64,
+    len: AtomicU64,
+    checksum: AtomicU64,
 }
 
 /// The place of an encoded block in the region, and its bytes.
@@ -99,7 +113,28 @@ impl FrozenSegment {
         self.block.store(block.at, Relaxed);
         self.block_len.store(block.len as u64, Relaxed);
         self.reach.store(self.block(memory).rows(), Relaxed);
+        self.stored.file.store(0, Relaxed);
         self.begin.store(begin, Release);
+    }
+
+    /// Where the block stands in a segment file, if it does.
+    pub(crate) fn stored(&self) -> Option<StoredBlock> {
+        let Stored { file, at, len, checksum } = &self.stored;
+        let stored = StoredBlock {
+            file: file.load(Acquire),
+            at: at.load(Relaxed),
+            len: len.load(Relaxed),
+            checksum: checksum.load(Relaxed) as u32,
+        };
+        (stored.file > 0).then_some(stored)
+    }
+
+    /// Notes where the block stands, when that is sure.
+    pub(crate) fn set_stored(&self, stored: StoredBlock) {
+        self.stored.at.store(stored.at, Relaxed);
+        self.stored.len.store(stored.len, Relaxed);
+        self.stored.checksum.store(stored.checksum.into(), Relaxed);
+        self.stored.file.store(stored.file, Release);
     }
 
     /// Whether another segment is in its place: then nothing in it changes any more. To be asked

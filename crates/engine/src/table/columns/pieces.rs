@@ -93,6 +93,7 @@ pub enum Piece<'p, 't> {
 #[derive(Clone)]
 pub struct FrozenRows<'t> {
     handle: &'t Table,
+    frozen: &'t FrozenSegment,
     block: Block<'t>,
     first: u64,
     visible: Visible<'t>,
@@ -229,7 +230,7 @@ impl<'t> Pieces<'t> {
         if passed == 0 && !frozen.is_changed() && frozen.ends.is_none() {
             let visible = present.map_or(Visible::All, Visible::Present);
             let (handle, is_whole, is_worn) = (self.handle, true, false);
-            return Some(FrozenRows { handle, block, first, visible, is_whole, is_worn });
+            return Some(FrozenRows { handle, frozen, block, first, visible, is_whole, is_worn });
         }
         let rows = block.rows() as usize;
         let mut bits: Box<[u64]> = match present {
@@ -254,7 +255,7 @@ impl<'t> Pieces<'t> {
         }
         let (visible, is_whole) = (Visible::Some(bits), passed == 0);
         let (handle, is_worn) = (self.handle, frozen.is_worn_by(memory, changed));
-        Some(FrozenRows { handle, block, first, visible, is_whole, is_worn })
+        Some(FrozenRows { handle, frozen, block, first, visible, is_whole, is_worn })
     }
 
     /// The rows of a frozen segment that have changed, of those that were not `passed`. Calls
@@ -328,6 +329,11 @@ impl<'t> FrozenRows<'t> {
     /// as [`Database::freeze_segments`](crate::Database::freeze_segments) does.
     pub fn is_worn(&self) -> bool {
         self.is_worn
+    }
+
+    /// What the segment was frozen to.
+    pub(crate) fn segment(&self) -> &'t FrozenSegment {
+        self.frozen
     }
 
     /// The columns as they lie in memory.
