@@ -121,6 +121,9 @@ int d_close(DB_TASK *task);
 int d_initialize(DB_TASK *task, int dbn);
 /* Seconds to wait for a lock: 10 unless set, 0 not at all, negative for ever. */
 int d_timeout(int seconds, DB_TASK *task);
+/* Whether d_trend waits until the disk has what was changed, as it does unless rdm.ini says
+ * SYNCFILES=0; 0: until the system has it. */
+int d_syncfiles(int on, DB_TASK *task);
 /* Called with every negative status; null for none. */
 int d_set_dberr(void (*handler)(int status, const char *message), DB_TASK *task);
 /* The words for the task's last status. */

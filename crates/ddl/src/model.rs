@@ -130,7 +130,8 @@ pub struct Schema {
     /// The number in brackets behind the name: mco-style a hint of the size in bytes, d_-style
     /// the page size.
     pub bracket: Option<u64>,
-    /// Words behind the database's name that say how it was once stored; they have no effect.
+    /// Words behind the database's name that say how it is stored: `inmemory` and its like, which
+    /// the d_-style calls heed.
     pub storage: Vec<String>,
     /// Whether `char x[n]` is bytes instead of text.
     pub char_bytes: bool,

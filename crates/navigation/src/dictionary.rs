@@ -73,6 +73,34 @@ pub(crate) struct Dictionary {
     /// The record type that has one record, which owns what belongs to nobody else.
     pub(crate) system: Option<usize>,
     pub(crate) sets: Vec<SetType>,
+    pub(crate) storage: Storage,
+}
+
+/// Where the database is kept, as its schema says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Storage {
+    /// In a folder, with log and checkpoints.
+    #[default]
+    Folder,
+    /// In memory; an image is read when it is opened, and written when it is closed.
+    Image,
+    /// In memory; an image is read when it is opened, and never written.
+    ReadImage,
+    /// In memory alone.
+    Memory,
+}
+
+impl Storage {
+    /// What the words behind a database's name say.
+    fn of_words(words: &[String]) -> Self {
+        let has = |word: &str| words.iter().any(|it| it.eq_ignore_ascii_case(word));
+        match (has("inmemory"), has("volatile"), has("read")) {
+            (false, ..) => Self::Folder,
+            (true, true, _) => Self::Memory,
+            (true, false, true) => Self::ReadImage,
+            (true, false, false) => Self::Image,
+        }
+    }
 }
 
 /// A record type.
@@ -216,7 +244,8 @@ fn compile(declared: &Declared) -> Outcome<Dictionary> {
         owner: place(&set.owner),
         members: set.members.iter().map(|member| place(&member.record)).collect(),
     };
-    Ok(Dictionary { sets: schema.sets.iter().map(set).collect(), records, system })
+    let storage = Storage::of_words(&schema.storage);
+    Ok(Dictionary { sets: schema.sets.iter().map(set).collect(), records, system, storage })
 }
 
 fn record(schema: &Schema, class: &Class) -> Record {

@@ -5,9 +5,10 @@
 //! interface one for one, on the bytes of the program's own structs; the C ABI over them is in
 //! `remanent-capi`. docs/d-style.md says what each call does.
 //!
-//! In reading order: [`status`] what calls answer, `dictionary` a schema compiled, `opened` what
-//! the tasks of a process share of an open database, `locks` who may touch which record type,
-//! `task`, then its calls: `transactions`, `records`, `keys`, `sets`, `currency`.
+//! In reading order: [`status`] what calls answer, `dictionary` a schema compiled, `kept` the
+//! files of a database, `opened` what the tasks of a process share of an open one, `locks` who may
+//! touch which record type, `task`, then its calls: `transactions`, `records`, `keys`, `sets`,
+//! `currency`.
 //!
 //! What always holds: a call that fails leaves currency as it was, unless docs/d-style.md says
 //! otherwise. Locks are real and two-phase, so what a program does under them is serializable;
@@ -15,6 +16,7 @@
 
 mod currency;
 mod dictionary;
+mod kept;
 mod keys;
 mod locks;
 mod opened;

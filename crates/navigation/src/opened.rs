@@ -1,24 +1,21 @@
-//! What the tasks of a process share of an open database: the engine's, locks, and its file.
+//! What the tasks of a process share of an open database: the engine's, locks, and its files.
 //!
-//! The first task to open a database reads its file, the last to close it writes it; meanwhile the
-//! file is locked, so another process finds that the database is in use. The file is an image
-//! (`crates/engine/src/image/FORMAT.md`), replaced as a whole: whoever reads it finds the old state
-//! or the new one.
+//! The first task to open a database opens its files (`kept.rs`), the last one to close it closes
+//! them; meanwhile they are locked, so another process finds that the database is in use.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{BufReader, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use remanent_engine::{ColumnHandle, Database, Options, Set, Table};
+use remanent_engine::{ColumnHandle, Database, Durability, Set, Table};
 
 use crate::dictionary::{Dictionary, Record, SetType};
+use crate::kept::Kept;
 use crate::locks::RecordLock;
-use crate::status::{Fault, Outcome, Status};
+use crate::status::{Outcome, Status};
 
 /// Open databases by file; attached ones by their name.
 static OPEN: Mutex<Option<HashMap<PathBuf, Users>>> = Mutex::new(None);
@@ -39,8 +36,6 @@ struct Users {
     shared: Arc<Opened>,
     mode: Mode,
     ids: Vec<String>,
-    /// Locked as long as it is open.
-    _lock: Option<File>,
 }
 
 /// An open database.
@@ -53,10 +48,10 @@ pub(crate) struct Opened {
     pub(crate) columns: Vec<Vec<ColumnHandle>>,
     pub(crate) sets: Vec<Set>,
     pub(crate) locks: Vec<RecordLock>,
-    /// Whether the file is older than the database.
+    /// Whether it has changed since it was opened.
     pub(crate) is_changed: AtomicBool,
-    /// The file that it is saved to, unless it was attached.
-    file: Option<PathBuf>,
+    /// Its files, unless it was attached.
+    kept: Option<Kept>,
     key: PathBuf,
 }
 
@@ -109,14 +104,11 @@ impl Opened {
         let (folder, base) = name.rsplit_once('/').unwrap_or((".", name));
         let dictionary = Dictionary::of(base)?;
         let attached = attached(name);
-        let (key, file) = match attached {
-            Some(_) => (PathBuf::from(name), None),
-            None => {
-                let folder = fs::canonicalize(folder)
-                    .map_err(|error| Status::NO_FILE.because(format!("{folder}: {error}")))?;
-                let file = folder.join(format!("{base}.image"));
-                (file.clone(), Some(file))
-            }
+        let key = match attached {
+            Some(_) => PathBuf::from(name),
+            None => fs::canonicalize(folder)
+                .map_err(|error| Status::NO_FILE.because(format!("{folder}: {error}")))?
+                .join(base),
         };
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let open = open.get_or_insert_default();
@@ -130,37 +122,53 @@ impl Opened {
             users.ids.push(user.to_owned());
             return Ok(Arc::clone(&users.shared));
         }
-        let lock = file.as_deref().map(lock_file).transpose()?;
-        let (db, is_new) = match (attached, &file) {
-            (Some(db), _) => (db, false),
-            (None, Some(file)) => load(file)?,
-            (None, None) => return Err(Status::INTERNAL.because("a database is nowhere")),
+        let (kept, db, is_new) = match attached {
+            Some(db) => (None, db, false),
+            None => {
+                let (kept, db, is_new) = Kept::open(&key, dictionary.storage)?;
+                (Some(kept), db, is_new)
+            }
         };
-        let shared = Arc::new(Self::over(db, dictionary, key.clone(), file, is_new)?);
+        let mut shared = Self::over(db, dictionary, key.clone(), is_new)?;
+        shared.kept = kept;
+        let shared = Arc::new(shared);
         let ids = vec![user.to_owned()];
-        open.insert(key, Users { shared: Arc::clone(&shared), mode, ids, _lock: lock });
+        open.insert(key, Users { shared: Arc::clone(&shared), mode, ids });
         Ok(shared)
     }
 
-    /// Closes it for one task; the last one writes the file.
+    /// Closes it for one task; the last one closes the files.
     ///
     /// # Errors
-    /// `NOT_CLOSED` if the file cannot be written; the database is closed all the same.
-    pub(crate) fn close(&self, user: &str) -> Outcome {
+    /// `NOT_CLOSED` if files cannot be written; the database is closed all the same.
+    pub(crate) fn close(this: Arc<Self>, user: &str) -> Outcome {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let open = open.get_or_insert_default();
-        let Some(users) = open.get_mut(&self.key) else { return Ok(()) };
+        let Some(users) = open.get_mut(&this.key) else { return Ok(()) };
         users.ids.retain(|id| id != user);
         if !users.ids.is_empty() {
             return Ok(());
         }
-        let saved = match &self.file {
-            Some(file) if self.is_changed.load(Relaxed) => self.save(file),
-            _ => Ok(()),
+        let closed = match &this.kept {
+            Some(kept) => kept.close(&this.db, this.is_changed.load(Relaxed)),
+            None => Ok(()),
         };
-        // The file is unlocked behind this.
-        open.remove(&self.key);
-        saved
+        open.remove(&this.key);
+        // Its files are unlocked before anybody else may open it.
+        drop(this);
+        closed
+    }
+
+    /// How durable a commit is: what a program has said of syncing, or else `rdm.ini`; without a
+    /// transaction of the program's it is handed to the system. `None` is what the database does.
+    pub(crate) fn durability(
+        &self,
+        says: Option<bool>,
+        in_transaction: bool,
+    ) -> Option<Durability> {
+        let kept = self.kept.as_ref()?;
+        let syncs = in_transaction && says.unwrap_or(kept.syncs);
+        Some(if syncs { Durability::Disk } else { Durability::Os })
     }
 
     /// The database as the schema sees it; what it lacks is created.
@@ -168,7 +176,6 @@ impl Opened {
         db: Arc<Database>,
         dictionary: Arc<Dictionary>,
         key: PathBuf,
-        file: Option<PathBuf>,
         is_new: bool,
     ) -> Outcome<Self> {
         let other = || Status::DAMAGED.because(format!("{} is of another schema", key.display()));
@@ -220,65 +227,13 @@ impl Opened {
             dictionary,
             tables,
             sets,
-            file,
+            kept: None,
             key,
         })
-    }
-
-    fn save(&self, file: &Path) -> Outcome {
-        let failed = |error: &dyn std::fmt::Display| {
-            Status::NOT_CLOSED.because(format!("{}: {error}", file.display()))
-        };
-        let new = file.with_extension("image.new");
-        // What is in a database is its owner's.
-        let mut options = File::options();
-        options.write(true).create(true).truncate(true).mode(0o600);
-        let stream = options.open(&new).map_err(|error| failed(&error))?;
-        let mut stream = BufWriter::with_capacity(1 << 20, stream);
-        self.db.save(&mut stream).map_err(|error| failed(&error))?;
-        let synced = stream.flush().and_then(|()| stream.get_ref().sync_all());
-        synced.map_err(|error| failed(&error))?;
-        fs::rename(&new, file).map_err(|error| failed(&error))?;
-        // The rename itself lasts once the folder has been synced.
-        let folder = file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all());
-        folder.map_err(|error| failed(&error))
     }
 }
 
 fn attached(name: &str) -> Option<Arc<Database>> {
     let mut attached = ATTACHED.lock().unwrap_or_else(PoisonError::into_inner);
     attached.get_or_insert_default().get(name).cloned()
-}
-
-/// The database in a file, or an empty one if there is none; whether it is new.
-fn load(file: &Path) -> Outcome<(Arc<Database>, bool)> {
-    let (db, is_new) = match File::open(file) {
-        Ok(stream) => {
-            let mut stream = BufReader::with_capacity(1 << 20, stream);
-            (Database::load(Options::new(), &mut stream)?, false)
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            (Database::open(Options::new())?, true)
-        }
-        Err(error) => return Err(no_file(file, &error)),
-    };
-    Ok((Arc::new(db), is_new))
-}
-
-/// Keeps other processes out.
-fn lock_file(file: &Path) -> Outcome<File> {
-    let path = file.with_extension("lock");
-    let lock = File::options().create(true).truncate(false).write(true).open(&path);
-    let lock = lock.map_err(|error| no_file(&path, &error))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(fs::TryLockError::WouldBlock) => {
-            Err(Status::UNAVAILABLE.because(format!("another process has {} open", file.display())))
-        }
-        Err(fs::TryLockError::Error(error)) => Err(no_file(&path, &error)),
-    }
-}
-
-fn no_file(path: &Path, error: &std::io::Error) -> Fault {
-    Status::NO_FILE.because(format!("{}: {error}", path.display()))
 }

@@ -238,7 +238,9 @@ impl From<Error> for Fault {
         let status = match error.kind() {
             ErrorKind::DuplicateKey => Status::DUPLICATE,
             // Somebody who takes no record locks, a program in Rust perhaps, was first.
-            ErrorKind::Conflict | ErrorKind::TableBusy => Status::UNAVAILABLE,
+            ErrorKind::Conflict | ErrorKind::TableBusy | ErrorKind::DatabaseInUse => {
+                Status::UNAVAILABLE
+            }
             ErrorKind::RowNotFound => Status::DELETED,
             ErrorKind::HasMembers => Status::HAS_MEMBERS,
             ErrorKind::IsMember => Status::IS_MEMBER,
@@ -247,8 +249,10 @@ impl From<Error> for Fault {
             ErrorKind::BudgetReached => Status::NO_SPACE,
             ErrorKind::OutOfMachineMemory | ErrorKind::TooManyTransactions => Status::NO_MEMORY,
             ErrorKind::LimitReached => Status::RECORD_LIMIT,
-            ErrorKind::StreamFailed => Status::NO_FILE,
-            ErrorKind::DamagedImage => Status::DAMAGED,
+            ErrorKind::StreamFailed | ErrorKind::StorageFailed | ErrorKind::LogFailed => {
+                Status::NO_FILE
+            }
+            ErrorKind::DamagedImage | ErrorKind::DamagedLog => Status::DAMAGED,
             ErrorKind::ValueTooLong
             | ErrorKind::ValueOutOfRange
             | ErrorKind::WrongType

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use remanent_engine::{
-    Isolation, MemberPosition, OwnedTransaction, ReadTransaction, RowDraft, TransactionOptions,
-    WriteTransaction,
+    Durability, Isolation, MemberPosition, OwnedTransaction, ReadTransaction, RowDraft,
+    TransactionOptions, WriteTransaction,
 };
 
 use crate::locks::Patience;
@@ -59,6 +59,8 @@ pub struct Task {
     pub(crate) databases: Vec<OpenDatabase>,
     pub(crate) user: String,
     pub(crate) patience: Patience,
+    /// Whether its commits are synced, if the program has said so.
+    syncs: Option<bool>,
     pub(crate) transaction: Transaction,
     /// The database whose key was used last.
     pub(crate) last_database: usize,
@@ -123,6 +125,7 @@ impl Task {
             databases: Vec::new(),
             user,
             patience,
+            syncs: None,
             transaction: Transaction::None,
             last_database: 0,
         }
@@ -218,7 +221,7 @@ impl Task {
         for mut database in self.databases.drain(..) {
             database.held = None;
             database.free_locks(|_| true);
-            closed = closed.and(database.shared.close(&self.user));
+            closed = closed.and(Opened::close(database.shared, &self.user));
         }
         closed
     }
@@ -279,6 +282,19 @@ impl Task {
         };
     }
 
+    /// Whether a transaction's end waits until the disk has what it changed, as it does unless the
+    /// file `rdm.ini` says `SYNCFILES=0`; else until the system has it, and what was committed last
+    /// is lost if the machine stops, but not if the program does.
+    ///
+    /// # Examples
+    /// ```
+    /// let mut task = remanent_navigation::Task::new();
+    /// task.sync_files(false);
+    /// ```
+    pub fn sync_files(&mut self, syncs: bool) {
+        self.syncs = Some(syncs);
+    }
+
     /// The place of a database among those that are open.
     #[inline]
     pub(crate) fn number(&self, database: i32) -> Outcome<usize> {
@@ -326,7 +342,8 @@ impl Task {
                 return Err(Status::NO_TRANSACTION.into());
             }
             Transaction::None => {
-                let tx = open.shared.db.begin_write_with(&options())?;
+                let options = options(open.shared.durability(self.syncs, false));
+                let tx = open.shared.db.begin_write_with(&options)?;
                 let done = work(&open.shared, &tx)?;
                 tx.commit()?;
                 open.shared.is_changed.store(true, Relaxed);
@@ -335,7 +352,8 @@ impl Task {
             Transaction::Write => {}
         }
         if open.held.is_none() {
-            open.held = Some(OwnedTransaction::begin_write(&open.shared.db, &options())?);
+            let options = options(open.shared.durability(self.syncs, true));
+            open.held = Some(OwnedTransaction::begin_write(&open.shared.db, &options)?);
         }
         let Some(held) = &open.held else {
             return Err(Status::INTERNAL.because("a transaction that was begun is not there"));
@@ -362,8 +380,9 @@ pub(crate) fn reading<T>(
 }
 
 /// What locks do not protect, the engine's check for changed rows does.
-fn options() -> TransactionOptions {
-    TransactionOptions::new().isolation(Isolation::Snapshot)
+fn options(durability: Option<Durability>) -> TransactionOptions {
+    let options = TransactionOptions::new().isolation(Isolation::Snapshot);
+    durability.into_iter().fold(options, TransactionOptions::durability)
 }
 
 impl Default for Task {

@@ -138,6 +138,15 @@ pub extern "C" fn d_timeout(seconds: c_int, task: InPtr<DbTask>) -> c_int {
     })
 }
 
+/// Says whether transactions wait for the disk.
+#[unsafe(no_mangle)]
+pub extern "C" fn d_syncfiles(on: c_int, task: InPtr<DbTask>) -> c_int {
+    with(task, |context| {
+        context.task.sync_files(on != 0);
+        Ok(())
+    })
+}
+
 /// Sets the function that is called with faults.
 #[unsafe(no_mangle)]
 pub extern "C" fn d_set_dberr(handler: Handler, task: InPtr<DbTask>) -> c_int {

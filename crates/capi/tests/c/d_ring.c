@@ -655,44 +655,49 @@ static void transactions(void)
     OK(d_close(&task));
 }
 
-static void write_byte(const char *file, long at, int byte)
+static void write_file(const char *file, const char *text)
 {
-    FILE *stream = fopen(file, "r+b");
-    CHECK(stream && fseek(stream, at, at < 0 ? SEEK_END : SEEK_SET) == 0);
-    CHECK(fputc(byte, stream) == byte && fclose(stream) == 0);
+    FILE *stream = fopen(file, "wb");
+    CHECK(stream && fputs(text, stream) >= 0 && fclose(stream) == 0);
 }
 
 static void files(void)
 {
     DB_TASK *pointer = 0;
     struct stat status;
-    /* Bytes in the middle are others than were saved. */
-    CHECK(stat("ring.image", &status) == 0 && status.st_size > 64);
-    write_byte("ring.image", status.st_size / 2, 0x5a);
-    write_byte("ring.image", status.st_size / 2 + 1, 0xa5);
-    STATUS(S_DAMAGED, d_open("ring", "s", &task));
-    CHECK(truncate("ring.image", status.st_size / 3) == 0);
-    STATUS(S_DAMAGED, d_open("ring", "o", &task));
-    CHECK(truncate("ring.image", 0) == 0);
+    CHECK(stat("ring.db", &status) == 0 && S_ISDIR(status.st_mode));
+    CHECK(rename("ring.db", "kept.db") == 0);
+    /* What is no image is not made a database of; what is no folder is none. */
+    write_file("ring.image", "RMNTIMG1 and no more");
     STATUS(S_DAMAGED, d_open("ring", "s", &task));
     STATUS(S_DBOPEN, d_recfrst(OWNER, HERE));
+    CHECK(stat("ring.image", &status) == 0 && stat("ring.db", &status) != 0);
+    CHECK(truncate("ring.image", 0) == 0);
+    STATUS(S_DAMAGED, d_open("ring", "o", &task));
     CHECK(remove("ring.image") == 0 && mkdir("ring.image", 0700) == 0);
     STATUS(S_NOFILE, d_open("ring", "s", &task));
     CHECK(rmdir("ring.image") == 0);
+    write_file("ring.db", "a file");
+    STATUS(S_NOFILE, d_open("ring", "s", &task));
+    CHECK(remove("ring.db") == 0);
+    OK(d_open("ring", "s", &task));
+    STATUS(S_NOTFOUND, d_recfrst(OWNER, HERE));
+    OK(d_close(&task));
     /* The folder goes away while the database is open. */
     CHECK(mkdir("here", 0700) == 0);
     OK(d_open("here/ring", "o", &task));
     new_owner(1, 1);
     CHECK(rename("here", "there") == 0);
-    STATUS(S_DBCLOSE, d_close(&task));
+    OK(d_close(&task));
     STATUS(S_DBOPEN, d_close(&task));
     CHECK(rename("there", "here") == 0);
     OK(d_open("here/ring", "o", &task));
-    STATUS(S_NOTFOUND, d_recfrst(OWNER, HERE));
+    OK(d_recfrst(OWNER, HERE));
     OK(d_closetask(&task));
     /* A task that is a pointer. */
     OK(d_opentask(&pointer));
     OK(d_open("ring", "o", pointer));
+    OK(d_syncfiles(0, pointer));
     STATUS(S_NOTFOUND, d_recfrst(OWNER, pointer, CURR_DB));
     OK(d_closetask(pointer));
     STATUS(S_INVTASK, d_closetask(pointer));

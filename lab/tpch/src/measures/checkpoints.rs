@@ -1,8 +1,8 @@
 //! `lab tpch checkpoints`: what a checkpoint writes when little has changed since the one before.
 //!
 //! The tables are loaded into a folder and a first checkpoint is made. In each round, a statement
-//! for each table changes one row in a hundred, others than in the round before; then a checkpoint
-//! is made while another thread commits small changes, each of which is timed by its own CPU time.
+//! for each table changes one row in a hundred, others than in rounds before; then a checkpoint is
+//! made while another thread commits small changes, each of which is timed by its own CPU time.
 //! What always holds: a database that is opened afterwards has the same rows.
 
 use std::fs::OpenOptions;
@@ -23,7 +23,6 @@ use serde_json::json;
 use crate::command::Choice;
 use crate::contenders::remanent::load_frozen;
 use crate::data::Data;
-use crate::record::spread_of;
 
 /// The budget: as much as the machine is likely to have.
 const BUDGET: u64 = 16 << 30;
@@ -69,12 +68,12 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
         }
         drop(session);
         std::fs::remove_dir_all(&folder)?;
-        let written: Vec<f64> = made.iter().map(|it| it.bytes as f64).collect();
+        let written: Vec<u64> = made.iter().map(|it| it.bytes).collect();
         let slowest = made.iter().chain([&first]).filter_map(|it| it.commits_ns.last()).max();
         let record = json!({
             "workload": "checkpoints", "scale": scale, "rounds": choice.rounds, "held_bytes": held,
-            "first_bytes": first.bytes, "first_cpu_ns": first.cpu_ns, "changed_share": 0.01,
-            "bytes": spread_of(&written), "slowest_commit_cpu_ns": slowest, "verified": true,
+            "first_bytes": first.bytes, "first_cpu_ns": first.cpu_ns, "changed_share_each": 0.01,
+            "bytes": written, "slowest_commit_cpu_ns": slowest, "verified": true,
             "machine": machine::describe(), "commit": machine::commit(), "run": run,
         });
         records.push_str(&format!("{record}\n"));
@@ -152,7 +151,7 @@ fn show(held: u64, first: &Made, made: &[Made]) -> Outcome<()> {
     table.load_style(presets::NOTHING).set_header(header);
     for (number, it) in std::iter::once(first).chain(made).enumerate() {
         table.add_row([
-            if number == 0 { "the first".to_owned() } else { "1 % changed".to_owned() },
+            if number == 0 { "the first".to_owned() } else { format!("{number} % changed") },
             format!("{:.1}", it.bytes as f64 / 1e6),
             format!("{:.2} %", it.bytes as f64 * 100.0 / held as f64),
             format!("{:.0}", it.cpu_ns as f64 / 1e6),
