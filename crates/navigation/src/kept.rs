@@ -22,6 +22,10 @@ use crate::status::{Fault, Outcome, Status};
 /// The file that says whether commits are synced, in the database's folder or the current one.
 const INI: &str = "rdm.ini";
 
+/// Bytes of a file of the log, which is made when the database is opened: programs with databases
+/// of a few pages open and close them often.
+const LOG_FILE_SIZE: u64 = 1 << 20;
+
 /// The files of an open database.
 #[derive(Debug)]
 pub(crate) struct Kept {
@@ -84,7 +88,9 @@ impl Kept {
         if !is_there(&folder)? && is_there(&image)? {
             convert(&image, &folder).map_err(|error| no_file(&folder, &error))??;
         }
-        let options = Options::new().durability(Durability::Os);
+        // Of which kind most commits are decides how the log's files are made.
+        let level = if self.syncs { Durability::Disk } else { Durability::Os };
+        let options = Options::new().durability(level).log_file_size(LOG_FILE_SIZE);
         let db = Database::open_at(&folder, options)?;
         match db.damage() {
             None => Ok(db),

@@ -10,7 +10,9 @@ use std::{env, fs};
 use remanent_ddl::{Options, Source};
 
 const SCHEMAS: &[&str] = &["sensors_mco.mco", "sensors_d.ddl", "strings_d.ddl", "sets_d.ddl"];
-const PROGRAMS: &[&str] = &["native.c", "mco.c", "d.c", "d_strings.c", "d_sets.c"];
+/// The schema that is made once more, as `sensors_d_kept.h`: of a database on the disk.
+const KEPT: &str = "sensors_d.ddl";
+const PROGRAMS: &[&str] = &["native.c", "mco.c", "d.c", "d_kept.c", "d_strings.c", "d_sets.c"];
 /// The headers that programs in C include.
 const INCLUDE: &str = "../../../crates/capi/include";
 
@@ -19,10 +21,13 @@ fn main() {
     for name in SCHEMAS {
         let path = Path::new("schema").join(name);
         let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let parsed = remanent_ddl::parse(&Source::new(*name, text), &Options::default());
-        let (schema, _) = parsed.unwrap_or_else(|errors| panic!("{errors}"));
-        fs::write(out.join(path.with_extension("h").file_name().expect("a name")), schema.to_c())
-            .expect("the build's folder can be written");
+        write_header(name, text.clone(), &out.join(path.file_stem().expect("a name")));
+        if *name == KEPT {
+            let text = String::from_utf8(text).expect("schemas are text");
+            let text = text.replace("database mcs [8192] inmemory", "database mcs_kept [8192]");
+            assert!(text.contains("mcs_kept"), "{name} has changed");
+            write_header(name, text.into_bytes(), &out.join("sensors_d_kept"));
+        }
     }
     let mut build = cc::Build::new();
     build.files(PROGRAMS.iter().map(|name| Path::new("c").join(name)));
@@ -31,4 +36,11 @@ fn main() {
     for watched in ["build.rs", "schema", "c", INCLUDE] {
         println!("cargo::rerun-if-changed={watched}");
     }
+}
+
+/// Writes the header of a schema.
+fn write_header(name: &str, text: Vec<u8>, path: &Path) {
+    let parsed = remanent_ddl::parse(&Source::new(name, text), &Options::default());
+    let (schema, _) = parsed.unwrap_or_else(|errors| panic!("{errors}"));
+    fs::write(path.with_extension("h"), schema.to_c()).expect("the build's folder can be written");
 }

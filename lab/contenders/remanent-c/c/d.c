@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef LAB_D
+#define LAB_D(name) lab_d_##name
+#define LAB_D_DATABASE "mcs"
 #include "sensors_d.h"
+#endif
 
 #include "store.h"
 
@@ -16,17 +20,24 @@ struct store {
     struct Measure mr;
 };
 
-void *lab_d_open(const char *folder, uint64_t bytes, char *failure)
+static void *opened(const char *folder, int syncs, char *failure)
 {
     struct store *store = calloc(1, sizeof(*store));
     char name[4096];
     int stat;
-    (void)bytes;
-    snprintf(name, sizeof(name), "%s/mcs", folder);
+    FILE *ini;
     if (!store) {
         lab_fail(failure, "calloc", 0, "no memory");
         return NULL;
     }
+    /* As the document has it. */
+    snprintf(name, sizeof(name), "%s/rdm.ini", folder);
+    ini = fopen(name, "w");
+    if (!ini || fprintf(ini, "SYNCFILES=%d\n", syncs) < 0 || fclose(ini)) {
+        lab_fail(failure, "fopen", 0, "rdm.ini cannot be written");
+        return NULL;
+    }
+    snprintf(name, sizeof(name), "%s/%s", folder, LAB_D_DATABASE);
     if ((stat = d_opentask(&store->task)) || (stat = d_dbuserid("lab", &store->task)) ||
         (stat = d_open(name, "s", &store->task))) {
         lab_fail(failure, "d_open", stat, d_errmsg(&store->task));
@@ -35,7 +46,13 @@ void *lab_d_open(const char *folder, uint64_t bytes, char *failure)
     return store;
 }
 
-int lab_d_insert(void *opened, uint32_t sensor_id, uint32_t timestamp, const char *spectra,
+void *LAB_D(open)(const char *folder, uint64_t bytes, char *failure)
+{
+    (void)bytes;
+    return opened(folder, 0, failure);
+}
+
+int LAB_D(insert)(void *opened, uint32_t sensor_id, uint32_t timestamp, const char *spectra,
                  uint32_t spectra_len, int16_t thing, char *failure)
 {
     struct store *store = opened;
@@ -63,7 +80,7 @@ int lab_d_insert(void *opened, uint32_t sensor_id, uint32_t timestamp, const cha
     return LAB_DONE;
 }
 
-int lab_d_read(void *opened, uint32_t sensor_id, uint32_t timestamp, struct lab_measure *out,
+int LAB_D(read)(void *opened, uint32_t sensor_id, uint32_t timestamp, struct lab_measure *out,
                char *failure)
 {
     struct store *store = opened;
@@ -93,7 +110,7 @@ int lab_d_read(void *opened, uint32_t sensor_id, uint32_t timestamp, struct lab_
     return LAB_DONE;
 }
 
-int lab_d_close(void *opened, char *failure)
+int LAB_D(close)(void *opened, char *failure)
 {
     struct store *store = opened;
     int stat;

@@ -39,8 +39,12 @@ pub static D: Contender = Contender {
     sensors: Some(Driver {
         settings: D_SETTINGS,
         open: |setting, location, shape| {
-            let strings = setting.variant == STRINGS;
-            let program = if strings { &programs::D_STRINGS } else { &programs::D };
+            let program = match (setting.variant, setting.promise) {
+                (STRINGS, _) => &programs::D_STRINGS,
+                (_, Promise::Disk) => &programs::D_SYNCED,
+                (_, Promise::Os) => &programs::D_KEPT,
+                _ => &programs::D,
+            };
             open_sensors(program, location, shape)
         },
     }),
@@ -67,22 +71,28 @@ const D_SETTINGS: &[Setting] = &[
     setting(
         "",
         Medium::Ramdisk,
-        "mode s, in memory, close writes the file; char[1000]; record read into its struct, then \
+        "mode s, inmemory, close writes the file; char[1000]; record read into its struct, then \
          copied; program in C, -O2",
     ),
     setting(
         STRINGS,
         Medium::Ramdisk,
-        "mode s, in memory, close writes the file; text in records of 100, 200, 300 bytes, members \
+        "mode s, inmemory, close writes the file; text in records of 100, 200, 300 bytes, members \
          of a set of order last; program in C, -O2",
     ),
+    kept(Promise::Os, Tier::OnRequest, "mode s, with log, SYNCFILES=0; as the one in memory"),
+    kept(Promise::Disk, Tier::Small, "mode s, with log, SYNCFILES=1; as the one in memory"),
 ];
 
 const SETS: &[Setting] =
-    &[setting("", Medium::Ramdisk, "mode s, in memory, close writes the file; program in C, -O2")];
+    &[setting("", Medium::Ramdisk, "mode s, inmemory, close writes the file; program in C, -O2")];
 
 const fn setting(variant: &'static str, medium: Medium, note: &'static str) -> Setting {
     Setting { variant, promise: Promise::Memory, medium, tier: Tier::Always, note }
+}
+
+const fn kept(promise: Promise, tier: Tier, note: &'static str) -> Setting {
+    Setting { variant: "", promise, medium: Medium::Disk, tier, note }
 }
 
 fn version() -> String {

@@ -70,6 +70,8 @@ macro_rules! program {
 program!(NATIVE, lab_native_open, lab_native_insert, lab_native_read, lab_native_close);
 program!(MCO, lab_mco_open, lab_mco_insert, lab_mco_read, lab_mco_close);
 program!(D, lab_d_open, lab_d_insert, lab_d_read, lab_d_close);
+program!(D_KEPT, lab_d_kept_open, lab_d_kept_insert, lab_d_kept_read, lab_d_kept_close);
+program!(D_SYNCED, lab_d_kept_open_synced, lab_d_kept_insert, lab_d_kept_read, lab_d_kept_close);
 program!(
     D_STRINGS,
     lab_d_strings_open,
