@@ -213,26 +213,43 @@ fn freeze_unchanged(db: &Instance) {
 }
 
 /// Writes an image into a storage, where it is whole or not there at all; what it refers to in
-/// segment files stays when it gets its name. `before_naming` is done before.
+/// segment files stays when it gets its name. `before_naming` is done before. If it fails until
+/// then, nothing of it is left: on a disk that is full there is as much room as before.
 pub(crate) fn write_image(
     db: &Instance,
     storage: &dyn Storage,
     head: ImageHead,
-    segments: Option<&mut SegmentWriter<'_>>,
+    mut segments: Option<&mut SegmentWriter<'_>>,
     before_naming: impl FnOnce() -> Result<()>,
 ) -> Result<(ImageHead, u64)> {
     let failed = |error: io::Error| storage_failed(&error);
     if storage.names().map_err(failed)?.iter().any(|name| name == NEW_IMAGE) {
         storage.remove(NEW_IMAGE).map_err(failed)?;
     }
+    let written = write_new_image(db, storage, head, segments.as_deref_mut());
+    let written = written.and_then(|written| before_naming().map(|()| written));
+    let (head, size) = written.inspect_err(|_| {
+        // What cannot be removed now is when the next one is made.
+        let _ = storage.remove(NEW_IMAGE);
+        segments.iter_mut().for_each(|segments| segments.take_back());
+    })?;
+    storage.rename(NEW_IMAGE, &image_name(head.timestamp)).map_err(failed)?;
+    storage.sync_names().map_err(failed)?;
+    Ok((head, size))
+}
+
+fn write_new_image(
+    db: &Instance,
+    storage: &dyn Storage,
+    head: ImageHead,
+    segments: Option<&mut SegmentWriter<'_>>,
+) -> Result<(ImageHead, u64)> {
+    let failed = |error: io::Error| storage_failed(&error);
     let file = storage.create(NEW_IMAGE).map_err(failed)?;
     let mut stream = FileWriter::new(&*file);
     let (head, size) = image::write_image(db, head, &mut stream, segments)?;
     io::Write::flush(&mut stream).map_err(failed)?;
     file.sync().map_err(failed)?;
-    before_naming()?;
-    storage.rename(NEW_IMAGE, &image_name(head.timestamp)).map_err(failed)?;
-    storage.sync_names().map_err(failed)?;
     Ok((head, size))
 }
 

@@ -11,10 +11,13 @@ mod temp_folder;
 mod shelf;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use remanent_engine::schema::{ColumnType, TableSchema, Value};
 use remanent_engine::{
-    Database, Durability, ErrorKind, Folder, Options, RecoverUntil, Result, Storage, Table,
+    Database, Durability, ErrorKind, Folder, Options, RecoverUntil, Result, Storage, StorageFile,
+    Table,
 };
 use shelf::Shelf;
 use temp_folder::TempFolder;
@@ -329,4 +332,94 @@ fn what_is_not_damaged_is_salvaged() -> Result<()> {
     assert!(salvaged.is_less_than_all() && salvaged.bytes_lost > SEGMENT);
     assert_eq!(db.read(|tx| Ok(tx.scan(&db.table("T")?)?.count()))?, SEGMENT as usize);
     Ok(())
+}
+
+/// A folder whose segment files and images take so many bytes more.
+#[derive(Debug)]
+struct Full(Arc<Folder>, Arc<AtomicI64>);
+
+#[derive(Debug)]
+struct FullFile(Box<dyn StorageFile>, Arc<AtomicI64>);
+
+impl Storage for Full {
+    fn names(&self) -> std::io::Result<Vec<String>> {
+        self.0.names()
+    }
+    fn create(&self, name: &str) -> std::io::Result<Box<dyn StorageFile>> {
+        let file = self.0.create(name)?;
+        match name.starts_with("segments-") || name.starts_with("image") {
+            true => Ok(Box::new(FullFile(file, Arc::clone(&self.1)))),
+            false => Ok(file),
+        }
+    }
+    fn open(&self, name: &str) -> std::io::Result<Box<dyn StorageFile>> {
+        self.0.open(name)
+    }
+    fn rename(&self, from: &str, to: &str) -> std::io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, name: &str) -> std::io::Result<()> {
+        self.0.remove(name)
+    }
+    fn sync_names(&self) -> std::io::Result<()> {
+        self.0.sync_names()
+    }
+    fn lock(&self) -> std::io::Result<Box<dyn std::fmt::Debug + Send + Sync>> {
+        self.0.lock()
+    }
+}
+
+impl StorageFile for FullFile {
+    fn len(&self) -> std::io::Result<u64> {
+        self.0.len()
+    }
+    fn read_at(&self, at: u64, bytes: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read_at(at, bytes)
+    }
+    fn write_at(&self, at: u64, bytes: &[u8]) -> std::io::Result<usize> {
+        match self.1.fetch_sub(bytes.len() as i64, Ordering::Relaxed) < bytes.len() as i64 {
+            true => Err(std::io::ErrorKind::StorageFull.into()),
+            false => self.0.write_at(at, bytes),
+        }
+    }
+    fn set_len(&self, len: u64) -> std::io::Result<()> {
+        self.0.set_len(len)
+    }
+    fn sync(&self) -> std::io::Result<()> {
+        self.0.sync()
+    }
+}
+
+#[test]
+fn a_checkpoint_that_a_full_disk_refuses_leaves_nothing() -> Result<()> {
+    let place = TempFolder::new();
+    let left = Arc::new(AtomicI64::new(0));
+    let storage = Arc::new(Full(place.folder(), Arc::clone(&left)));
+    let db = Database::open_in(storage, options())?;
+    let table = create(&db, "T")?;
+    fill(&db, &table, 0..4 * SEGMENT)?;
+    db.freeze(&table)?;
+    let written = |mut names: Vec<String>| {
+        names.retain(|name| name.starts_with("image") || name.starts_with("segments-"));
+        names.sort();
+        names
+    };
+    for room in [0, 10, 100, 5_000, 1 << 20, 3 << 20, 5 << 20] {
+        left.store(room, Ordering::Relaxed);
+        let refused = db.checkpoint().unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::StorageFailed, "{room}");
+        let names = written(place.folder().names().expect("it can be read"));
+        assert!(names.is_empty(), "{room}: {names:?}");
+    }
+    left.store(i64::MAX, Ordering::Relaxed);
+    db.checkpoint()?;
+    // The first one that is made is whole; so is what comes of the next one that is not.
+    change(&db, &table, (0..SEGMENT).map(|key| key * 2))?;
+    db.reclaim();
+    db.freeze(&table)?;
+    let before = written(place.folder().names().expect("it can be read"));
+    left.store(1 << 20, Ordering::Relaxed);
+    assert_eq!(db.checkpoint().unwrap_err().kind(), ErrorKind::StorageFailed);
+    assert_eq!(written(place.folder().names().expect("it can be read")), before);
+    check_reopened(&place, db).map(drop)
 }

@@ -9,10 +9,23 @@ use std::{env, fs};
 
 use remanent_ddl::{Options, Source};
 
-const SCHEMAS: &[&str] = &["sensors_mco.mco", "sensors_d.ddl", "strings_d.ddl", "sets_d.ddl"];
-/// The schema that is made once more, as `sensors_d_kept.h`: of a database on the disk.
-const KEPT: &str = "sensors_d.ddl";
-const PROGRAMS: &[&str] = &["native.c", "mco.c", "d.c", "d_kept.c", "d_strings.c", "d_sets.c"];
+const SCHEMAS: &[&str] =
+    &["sensors_mco.mco", "sensors_d.ddl", "strings_d.ddl", "sets_d.ddl", "readers_d.ddl"];
+/// Schemas of which another one is made, as `NAME_kept.h`: of a database on the disk.
+const KEPT: &[(&str, &str, &str)] = &[
+    ("sensors_d.ddl", "database mcs [8192] inmemory", "database mcs_kept [8192]"),
+    ("readers_d.ddl", "database lab_readers inmemory", "database lab_readers_kept"),
+];
+const PROGRAMS: &[&str] = &[
+    "native.c",
+    "mco.c",
+    "d.c",
+    "d_kept.c",
+    "d_strings.c",
+    "d_sets.c",
+    "d_readers.c",
+    "d_readers_kept.c",
+];
 /// The headers that programs in C include.
 const INCLUDE: &str = "../../../crates/capi/include";
 
@@ -22,11 +35,12 @@ fn main() {
         let path = Path::new("schema").join(name);
         let text = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         write_header(name, text.clone(), &out.join(path.file_stem().expect("a name")));
-        if *name == KEPT {
-            let text = String::from_utf8(text).expect("schemas are text");
-            let text = text.replace("database mcs [8192] inmemory", "database mcs_kept [8192]");
-            assert!(text.contains("mcs_kept"), "{name} has changed");
-            write_header(name, text.into_bytes(), &out.join("sensors_d_kept"));
+        for (_, inmemory, kept) in KEPT.iter().filter(|(of, ..)| of == name) {
+            let text = String::from_utf8(text.clone()).expect("schemas are text");
+            assert!(text.contains(inmemory), "{name} has changed");
+            let stem = path.file_stem().expect("a name").to_string_lossy();
+            let text = text.replace(inmemory, kept).into_bytes();
+            write_header(name, text, &out.join(format!("{stem}_kept")));
         }
     }
     let mut build = cc::Build::new();

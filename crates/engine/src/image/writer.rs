@@ -71,7 +71,7 @@ pub(crate) fn write_image(
         Ok((transaction, tables.collect::<Vec<_>>(), catalog.next_committed_id()))
     })?;
     if let Some(segments) = &mut segments {
-        segments.keep_for(stored_blocks(&tables, &transaction)?.into_iter());
+        keep_stored(segments, &tables, &transaction)?;
     }
     let head = ImageHead { next_table, timestamp: transaction.timestamp(), ..head };
     let version = if segments.is_some() { VERSION } else { VERSION_ALONE };
@@ -101,19 +101,19 @@ pub(crate) fn write_image(
     Ok((head, blocks.bytes))
 }
 
-/// Where blocks of these tables stand, as far as they do.
-fn stored_blocks(
+/// Says where blocks of these tables stand, as far as they do.
+fn keep_stored(
+    segments: &mut SegmentWriter<'_>,
     tables: &[(TableSchema, Table)],
     transaction: &ReadTransaction<'_>,
-) -> Result<Vec<StoredBlock>> {
-    let mut stored = Vec::new();
+) -> Result<()> {
     for (_, table) in tables {
         let mut pieces = transaction.scan_pieces(table)?;
         while let Some(rows) = pieces.next_frozen() {
-            stored.extend(rows.segment().stored());
+            rows.segment().stored().into_iter().for_each(|stored| segments.keep_for(stored));
         }
     }
-    Ok(stored)
+    Ok(())
 }
 
 struct Blocks<'s, 't, 'f> {

@@ -5,7 +5,6 @@
 //! older file, its blocks are written anew, into the files of this checkpoint, and the file goes
 //! when no image needs it.
 
-use std::collections::{HashMap, HashSet};
 use std::io;
 
 use super::record::{checksum_in, table_of};
@@ -20,18 +19,25 @@ const FILE_LEN: u64 = 16 << 20;
 pub(crate) struct SegmentWriter<'s> {
     storage: &'s dyn Storage,
     database: [u8; 16],
-    /// Files that were there before, and their bytes.
-    older: HashMap<u64, u64>,
-    /// Those of them that are not worth keeping.
-    sparse: HashSet<u64>,
-    /// Those that the image refers to.
-    needed: HashSet<u64>,
+    /// Files that were there before, by their numbers.
+    older: Vec<Older>,
     /// The file that is being written, and its bytes.
     open: Option<(Box<dyn StorageFile>, u64)>,
-    /// The number of the last file that was made.
+    /// The number of the last file that was made, and those that this checkpoint made.
     last: u64,
+    made: Vec<u64>,
     /// Bytes that were written.
     pub(crate) bytes: u64,
+}
+
+/// A file that was there before.
+struct Older {
+    number: u64,
+    len: u64,
+    /// Bytes of blocks that stand in it.
+    used: u64,
+    /// Whether the image refers to it.
+    is_needed: bool,
 }
 
 impl<'s> SegmentWriter<'s> {
@@ -44,28 +50,30 @@ impl<'s> SegmentWriter<'s> {
         database: [u8; 16],
         last: u64,
     ) -> io::Result<Self> {
-        let mut older = HashMap::new();
+        let mut older = Vec::new();
         for name in storage.names()? {
             if let Some(number) = number_of(&name) {
-                older.insert(number, storage.open(&name)?.len()?);
+                let len = storage.open(&name)?.len()?;
+                older.push(Older { number, len, used: 0, is_needed: false });
             }
         }
-        let last = older.keys().copied().max().unwrap_or(0).max(last);
-        let (sparse, needed) = (HashSet::new(), HashSet::new());
-        let (open, bytes) = (None, 0);
-        Ok(Self { storage, database, older, sparse, needed, open, last, bytes })
+        older.sort_unstable_by_key(|file| file.number);
+        let last = older.last().map_or(0, |file| file.number).max(last);
+        let (open, made, bytes) = (None, Vec::new(), 0);
+        Ok(Self { storage, database, older, open, last, made, bytes })
     }
 
-    /// Says where all blocks of the image stand that stand somewhere: files of which they are less
-    /// than half are not kept.
-    pub(crate) fn keep_for(&mut self, blocks: impl Iterator<Item = StoredBlock>) {
-        let mut used: HashMap<u64, u64> = HashMap::new();
-        blocks.for_each(|block| *used.entry(block.file).or_default() += block.len);
-        let is_sparse = |(file, len): (&u64, &u64)| {
-            let used = used.get(file).copied().unwrap_or_default();
-            (used * 2 < *len).then_some(*file)
-        };
-        self.sparse = self.older.iter().filter_map(is_sparse).collect();
+    /// Says that a block of the image stands somewhere; to be said of all before any is placed.
+    /// Files of which they are less than half are not kept.
+    pub(crate) fn keep_for(&mut self, block: StoredBlock) {
+        if let Some(file) = self.older(block.file) {
+            file.used += block.len;
+        }
+    }
+
+    fn older(&mut self, number: u64) -> Option<&mut Older> {
+        let place = self.older.binary_search_by_key(&number, |file| file.number).ok()?;
+        self.older.get_mut(place)
     }
 
     /// Where a block stands that stands there already, as somebody says, or is written now.
@@ -77,14 +85,14 @@ impl<'s> SegmentWriter<'s> {
         block: Block<'_>,
         known: Option<StoredBlock>,
     ) -> io::Result<StoredBlock> {
-        let is_kept =
-            |it: &StoredBlock| self.older.contains_key(&it.file) && !self.sparse.contains(&it.file);
-        let stored = match known.filter(is_kept) {
-            Some(stored) => stored,
-            None => self.write(block)?,
-        };
-        self.needed.insert(stored.file);
-        Ok(stored)
+        if let Some(stored) = known
+            && let Some(file) = self.older(stored.file)
+            && file.used * 2 >= file.len
+        {
+            file.is_needed = true;
+            return Ok(stored);
+        }
+        self.write(block)
     }
 
     fn write(&mut self, block: Block<'_>) -> io::Result<StoredBlock> {
@@ -93,6 +101,7 @@ impl<'s> SegmentWriter<'s> {
             None => {
                 self.last += 1;
                 let file = self.storage.create(&name_of(self.last))?;
+                self.made.push(self.last);
                 write_all_at(&*file, 0, &header(self.database, self.last))?;
                 self.bytes += HEADER as u64;
                 self.open.insert((file, HEADER as u64))
@@ -124,6 +133,14 @@ impl<'s> SegmentWriter<'s> {
         Ok(())
     }
 
+    /// Removes what was written, as far as that can be done: no image will refer to it.
+    pub(crate) fn take_back(&mut self) {
+        self.open = None;
+        for number in self.made.drain(..) {
+            let _ = self.storage.remove(&name_of(number));
+        }
+    }
+
     /// The number of the last file that was made.
     pub(crate) fn last(&self) -> u64 {
         self.last
@@ -134,7 +151,7 @@ impl<'s> SegmentWriter<'s> {
     /// # Errors
     /// The system's error.
     pub(crate) fn remove_others(&self) -> io::Result<()> {
-        let others = self.older.keys().filter(|number| !self.needed.contains(number));
-        others.copied().try_for_each(|number| self.storage.remove(&name_of(number)))
+        let mut others = self.older.iter().filter(|file| !file.is_needed);
+        others.try_for_each(|file| self.storage.remove(&name_of(file.number)))
     }
 }

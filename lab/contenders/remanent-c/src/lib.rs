@@ -6,8 +6,10 @@
 //! so that every interface crosses the border between the harness and its program once.
 
 mod programs;
+mod readers;
 mod sets;
 
+use lab_harness::readers::SharedStore;
 use lab_harness::sensors::{RecordShape, SensorStore};
 use lab_harness::sets::{SetOrder, SetStore};
 use lab_harness::{Contender, Driver, Location, Medium, Outcome, Promise, Setting, Tier};
@@ -48,6 +50,7 @@ pub static D: Contender = Contender {
             open_sensors(program, location, shape)
         },
     }),
+    shared: Some(Driver { settings: SHARED, open: open_shared }),
     sets: Some(Driver { settings: SETS, open: open_set }),
     set_orders: &[SetOrder::Last],
     ..Contender::named("remanent-d", version)
@@ -84,6 +87,16 @@ const D_SETTINGS: &[Setting] = &[
     kept(Promise::Disk, Tier::Small, "mode s, with log, SYNCFILES=1; as the one in memory"),
 ];
 
+const SHARED: &[Setting] = &[
+    setting(
+        "",
+        Medium::Ramdisk,
+        "mode s, inmemory; a task a thread; record locks; program in C, -O2",
+    ),
+    kept(Promise::Os, Tier::OnRequest, "mode s, with log, SYNCFILES=0; as the one in memory"),
+    kept(Promise::Disk, Tier::OnRequest, "mode s, with log, SYNCFILES=1; as the one in memory"),
+];
+
 const SETS: &[Setting] =
     &[setting("", Medium::Ramdisk, "mode s, inmemory, close writes the file; program in C, -O2")];
 
@@ -108,6 +121,15 @@ fn open_sensors(
         return Err("its program writes records of variable length alone".into());
     }
     Ok(Box::new(Program::open(program, location)?))
+}
+
+fn open_shared(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
+    let functions = match setting.promise {
+        Promise::Os | Promise::Disk => &readers::KEPT,
+        _ => &readers::IN_MEMORY,
+    };
+    let syncs = setting.promise == Promise::Disk;
+    Ok(Box::new(readers::Shared::open(functions, location, syncs)?))
 }
 
 fn open_set(_: &Setting, location: &Location<'_>, order: SetOrder) -> Outcome<Box<dyn SetStore>> {

@@ -1,5 +1,6 @@
 //! Every program by itself: what was put is there, what was not is absent, a close ends it.
 
+use lab_harness::readers::{Deleted, Ended, Row, RowReader, RowView};
 use lab_harness::sensors::{Measure, MeasureBuffer, SPECTRA_LEN_MAX, SensorKey};
 use lab_harness::sets::{End, NOBODY};
 
@@ -72,4 +73,51 @@ fn a_set_is_connected_followed_and_disconnected() {
     assert!(store.connect(&[5]).is_err(), "there are five, from 0");
     store.close().unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_writer_and_readers_share_a_database() {
+    let row = |id: i32, letter: u8| Row {
+        id,
+        hexkey: [id as i16, -1, 7],
+        payload: [letter; lab_harness::readers::PAYLOAD_LEN],
+    };
+    for (number, setting) in SHARED.iter().enumerate() {
+        let name = format!("lab-remanent-c-readers-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        let location = Location { directory: Some(&folder), rows: 10, data_bytes: 2000 };
+        let store = open_shared(setting, &location).unwrap();
+        let mut writer = store.writer().unwrap();
+        let rows: Vec<Row> = (0..10).map(|id| row(id * 2, b'a')).collect();
+        assert_eq!(writer.insert(&rows).unwrap(), Ended::Committed);
+        assert!(writer.insert(&rows[3..5]).is_err(), "they are there");
+        assert_eq!(writer.update(&[row(4, b'b'), row(8, b'c')]).unwrap(), Ended::Committed);
+        assert!(writer.update(&[row(5, b'b')]).is_err(), "it is not there");
+        let mut reader = store.reader().unwrap();
+        let mut seen = Vec::new();
+        let mut see = |row: Option<RowView<'_>>| {
+            seen.push(row.map(|row| (row.id, row.hexkey, row.payload[199])));
+        };
+        reader.read(&[8, 5, 4, 0], &mut see).unwrap();
+        let expected = [Some((8, [8, -1, 7], b'c')), None, Some((4, [4, -1, 7], b'b'))];
+        assert_eq!(seen[..3], expected);
+        assert_eq!(seen[3], Some((0, [0, -1, 7], b'a')));
+        let ids = |reader: &mut dyn RowReader| {
+            let mut ids = Vec::new();
+            reader.scan(&mut |row| ids.extend(row.map(|row| row.id))).unwrap();
+            ids.sort_unstable();
+            ids
+        };
+        assert_eq!(ids(reader.as_mut()).len(), 10);
+        let deleted = |rows, last| Some(Deleted { rows, last });
+        assert_eq!(writer.delete(3, 2).unwrap(), deleted(2, 6));
+        assert_eq!(writer.delete(8, 1).unwrap(), deleted(1, 8));
+        assert_eq!(writer.delete(15, 5).unwrap(), deleted(2, 18));
+        assert_eq!(writer.delete(15, 5).unwrap(), deleted(0, 15));
+        assert_eq!(ids(reader.as_mut()), [0, 2, 10, 12, 14]);
+        drop((writer, reader));
+        drop(store);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }
