@@ -118,7 +118,7 @@ pub(super) const STEPS: &[Step] = &[
             "cargo run --release --package remanent-simulator -- histories --count 5000",
         ),
     ),
-    in_parts("planted", "bugs put into a copy of the engine are found", 250, planted::run_part),
+    in_parts("planted", "bugs put into a copy of the engine are found", 150, planted::run_part),
     // `xtask/sql-tests.sh` has the same packages, for the steps below.
     program(
         "sql",
