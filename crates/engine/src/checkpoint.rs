@@ -19,8 +19,8 @@ use crate::log::head;
 use crate::log::writer::Log;
 use crate::memory::atomic::Relaxed;
 use crate::segment_files::{SegmentWriter, number_of};
-use crate::storage::Storage;
 use crate::storage::stream::FileWriter;
+use crate::storage::{Storage, number_in, numbered};
 use crate::transaction::cleanup::freeze::{self, Extent};
 
 /// Names of images begin so; the timestamp follows, in sixteen hexadecimal digits.
@@ -126,14 +126,12 @@ impl Database {
 
 /// The name of the image with this timestamp.
 pub(crate) fn image_name(timestamp: u64) -> String {
-    format!("{IMAGE}{timestamp:016x}")
+    numbered(IMAGE, timestamp)
 }
 
 /// The timestamp in the name of an image.
 pub(crate) fn image_timestamp(name: &str) -> Option<u64> {
-    let digits = name.strip_prefix(IMAGE)?;
-    let timestamp = u64::from_str_radix(digits, 16).ok()?;
-    (digits.len() == 16).then_some(timestamp)
+    number_in(IMAGE, name)
 }
 
 /// Makes a checkpoint if one is due, as a transaction that is about to begin does.

@@ -423,3 +423,29 @@ fn a_checkpoint_that_a_full_disk_refuses_leaves_nothing() -> Result<()> {
     assert_eq!(written(place.folder().names().expect("it can be read")), before);
     check_reopened(&place, db).map(drop)
 }
+
+/// Names that are nearly those of segment files are somebody else's.
+#[test]
+fn files_of_other_names_are_left_alone() -> Result<()> {
+    let place = TempFolder::new();
+    let db = place.open(options());
+    let table = create(&db, "T")?;
+    let odd = [
+        "segments-000000000000000A",
+        "segments-+00000000000000f",
+        "segments-1",
+        "segments-00000000000000001",
+        "segments-",
+    ];
+    for name in odd {
+        std::fs::write(place.path().join(name), "not ours").expect("there is room");
+    }
+    fill(&db, &table, 0..SEGMENT)?;
+    db.freeze(&table)?;
+    db.checkpoint()?;
+    db.checkpoint()?;
+    for name in odd {
+        assert!(place.path().join(name).is_file(), "{name}");
+    }
+    check_reopened(&place, db).map(drop)
+}

@@ -10,7 +10,7 @@ use std::io;
 use std::time::SystemTime;
 
 use crate::checksum::Checksum;
-use crate::storage::{Storage, StorageFile, read_at_most, write_all_at};
+use crate::storage::{Storage, StorageFile, number_in, numbered, read_at_most, write_all_at};
 
 /// Bytes of a copy of the header. The first stands at the file's beginning.
 const COPY_LEN: usize = 64;
@@ -157,14 +157,12 @@ fn checksum_of(header: &[u8; COPY_LEN]) -> u32 {
 
 /// The name of the file with this number.
 pub(crate) fn name_of(number: u64) -> String {
-    format!("{NAME}{number:016x}")
+    numbered(NAME, number)
 }
 
 /// The number of the file with this name, if it is one of the log.
 pub(crate) fn number_of(name: &str) -> Option<u64> {
-    let digits = name.strip_prefix(NAME)?;
-    let number = u64::from_str_radix(digits, 16).ok()?;
-    (digits.len() == 16 && name_of(number) == name).then_some(number)
+    number_in(NAME, name)
 }
 
 /// The numbers of all files of the log, in order.

@@ -13,6 +13,8 @@ mod writer;
 pub(crate) use reader::SegmentReader;
 pub(crate) use writer::SegmentWriter;
 
+use crate::storage::{number_in, numbered};
+
 /// Names of segment files begin so; the number follows, in sixteen hexadecimal digits.
 const PREFIX: &str = "segments-";
 /// The first bytes of a segment file.
@@ -62,14 +64,12 @@ impl StoredBlock {
 
 /// The name of the file with this number.
 pub(crate) fn name_of(number: u64) -> String {
-    format!("{PREFIX}{number:016x}")
+    numbered(PREFIX, number)
 }
 
 /// The number in the name of a segment file.
 pub(crate) fn number_of(name: &str) -> Option<u64> {
-    let digits = name.strip_prefix(PREFIX)?;
-    let number = u64::from_str_radix(digits, 16).ok()?;
-    (digits.len() == 16).then_some(number)
+    number_in(PREFIX, name)
 }
 
 /// The header of a file.

@@ -128,6 +128,18 @@ pub trait StorageFile: Send + Sync + Debug {
     fn sync(&self) -> io::Result<()>;
 }
 
+/// The name of a file that is one of many: a word, and its number in sixteen hexadecimal digits.
+pub(crate) fn numbered(word: &str, number: u64) -> String {
+    format!("{word}{number:016x}")
+}
+
+/// The number in a name that [`numbered`] has made with this word; `None` for any other, however
+/// alike: a file is found again by its number.
+pub(crate) fn number_in(word: &str, name: &str) -> Option<u64> {
+    let number = u64::from_str_radix(name.strip_prefix(word)?, 16).ok()?;
+    (numbered(word, number) == name).then_some(number)
+}
+
 /// Writes all of `bytes`.
 pub(crate) fn write_all_at(file: &dyn StorageFile, at: u64, bytes: &[u8]) -> io::Result<()> {
     let mut done = 0;
