@@ -4,6 +4,7 @@ use super::{Rows, check, race, settings};
 use crate::instance::Instance;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
 use crate::memory::{AllocationClass, Allocator, Purpose, Ref, modelled};
+use crate::slot::snapshot_of_state;
 use crate::table::columns::copies::RowCopies;
 use crate::table::read::reader::Reader;
 use crate::transaction::begin::clock;
@@ -67,6 +68,34 @@ fn shuttle_retired_blocks_outlive_their_readers() {
             assert_eq!(pair.second.load(Relaxed), !first);
         };
         race(vec![Box::new(replace), Box::new(commit), Box::new(read)]);
+    });
+}
+
+/// A transaction begins while others commit: what its slot says is the snapshot that it has. By
+/// another one, versions between the snapshots that slots say would be cut out of its own.
+#[test]
+fn shuttle_slots_say_the_snapshot_that_is_used() {
+    check(|| {
+        let db = modelled::quietly(|| Instance::create(settings()));
+        let db = db.expect("the budget is large enough");
+        let memory = db.memory();
+        let commit = || {
+            for _ in 0..2 {
+                let _latched = memory.header().commit.0.latch.lock();
+                let clock = &memory.header().clock.0;
+                clock.store(clock.load(Relaxed) + 1, Release);
+            }
+        };
+        let begin = |writes: bool| {
+            let begun = match writes {
+                true => clock::begin_write(memory, 8, None),
+                false => clock::begin_read(memory, 8),
+            };
+            let (held, snapshot) = begun.expect("there are slots");
+            let said = snapshot_of_state(held.slot().state.load(Relaxed));
+            assert_eq!(said, snapshot.timestamp);
+        };
+        race(vec![Box::new(commit), Box::new(|| begin(false)), Box::new(|| begin(true))]);
     });
 }
 
