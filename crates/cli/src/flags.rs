@@ -38,6 +38,12 @@ const FLAGS: [Flag; 38] = [
         "on_read makes columns of rows that queries have read, off does not; on_read",
     ),
     flag(
+        "buffer-cache",
+        '\0',
+        Some("BYTES"),
+        "columns of paged tables in memory, as 2G; three quarters of it if nothing is said",
+    ),
+    flag(
         "query-threads",
         '\0',
         Some("N"),
@@ -122,6 +128,7 @@ pub(crate) struct Flags {
     pub(crate) include: Vec<PathBuf>,
     pub(crate) char_bytes: bool,
     pub(crate) memory: Option<String>,
+    pub(crate) buffer_cache: Option<String>,
     pub(crate) freeze: Option<String>,
     pub(crate) query_threads: Option<String>,
     pub(crate) query_memory: Option<String>,
@@ -188,6 +195,7 @@ impl Flags {
             "include" => self.include.push(folder(parser)?),
             "char-bytes" => self.char_bytes = true,
             "memory" => self.memory = Some(text(parser)?),
+            "buffer-cache" => self.buffer_cache = Some(text(parser)?),
             "freeze" => self.freeze = Some(text(parser)?),
             "query-threads" => self.query_threads = Some(text(parser)?),
             "query-memory" => self.query_memory = Some(text(parser)?),

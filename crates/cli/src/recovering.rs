@@ -80,6 +80,12 @@ pub(crate) fn options(flags: &Flags) -> Result<Options, Failure> {
         })?;
         options = options.budget(bytes);
     }
+    if let Some(text) = &flags.buffer_cache {
+        let bytes = sizes::parse(text).ok_or_else(|| {
+            Failure::Usage(format!("--buffer-cache takes bytes such as 500M or 8G, not `{text}`"))
+        })?;
+        options = options.buffer_cache(bytes);
+    }
     if std::io::stderr().is_terminal() {
         let shown = Mutex::new(Instant::now());
         options = options.progress(move |progress| {

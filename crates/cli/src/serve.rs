@@ -31,6 +31,7 @@ const FLAG_NAMES: [&str; 19] = [
     "log-level",
     "log-statements-over",
     "memory",
+    "buffer-cache",
     "freeze",
     "query-threads",
     "query-memory",

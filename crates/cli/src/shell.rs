@@ -25,6 +25,7 @@ pub(crate) const FLAG_NAMES: [&str; 17] = [
     "keep-going",
     "set",
     "memory",
+    "buffer-cache",
     "freeze",
     "query-threads",
     "query-memory",

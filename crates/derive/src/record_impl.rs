@@ -58,6 +58,7 @@ fn record_impl(model: &Model<'_>) -> syn::Result<TokenStream> {
                     columns: #columns,
                     indexes: ::std::vec![#(#indexes),*],
                     set: ::core::option::Option::None,
+                    storage: ::core::default::Default::default(),
                 }
             }
 

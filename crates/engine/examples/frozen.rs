@@ -163,7 +163,7 @@ fn add_up(tx: &ReadTransaction<'_>, table: &Table) -> Result<(f64, u64)> {
         let mut sum = 0;
         while let Some(piece) = pieces.next_piece() {
             let Piece::Frozen(rows) = piece else { continue };
-            for column in rows.columns() {
+            for column in rows.columns()? {
                 let (bytes, width) = match column.encoding() {
                     Encoding::Offsets { bytes, width, .. } => (bytes, width),
                     Encoding::Dictionary { codes, code_width, .. } => (codes, code_width),

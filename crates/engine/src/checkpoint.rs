@@ -7,6 +7,7 @@
 //! are let go, and segment files that only they needed. Whenever it ends before that, the older
 //! ones are there and whole.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::PoisonError;
 
@@ -20,7 +21,7 @@ use crate::log::writer::Log;
 use crate::memory::atomic::Relaxed;
 use crate::segment_files::{SegmentWriter, number_of};
 use crate::storage::stream::FileWriter;
-use crate::storage::{Storage, number_in, numbered};
+use crate::storage::{Storage, StorageFile, number_in, numbered};
 use crate::transaction::cleanup::freeze::{self, Extent};
 
 /// Names of images begin so; the timestamp follows, in sixteen hexadecimal digits.
@@ -188,7 +189,7 @@ fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
     let (head, size) = written?;
     if !log.keeps() {
         remove_older_images(storage, head.timestamp).map_err(failed)?;
-        segments.remove_others().map_err(failed)?;
+        segments.remove_others(&image::files_read(db.memory())).map_err(failed)?;
     }
     db.checkpoints.made.fetch_add(1, Relaxed);
     db.checkpoints.unchanged_since.store(head.timestamp, Relaxed);
@@ -224,31 +225,36 @@ pub(crate) fn write_image(
     if storage.names().map_err(failed)?.iter().any(|name| name == NEW_IMAGE) {
         storage.remove(NEW_IMAGE).map_err(failed)?;
     }
-    let written = write_new_image(db, storage, head, segments.as_deref_mut());
-    let written = written.and_then(|written| before_naming().map(|()| written));
-    let (head, size) = written.inspect_err(|_| {
-        // What cannot be removed now is when the next one is made.
-        let _ = storage.remove(NEW_IMAGE);
-        segments.iter_mut().for_each(|segments| segments.take_back());
-    })?;
-    storage.rename(NEW_IMAGE, &image_name(head.timestamp)).map_err(failed)?;
-    storage.sync_names().map_err(failed)?;
-    Ok((head, size))
+    let named = Cell::new(false);
+    let seal = |file: &dyn StorageFile, head: &ImageHead| {
+        file.sync().map_err(failed)?;
+        before_naming()?;
+        storage.rename(NEW_IMAGE, &image_name(head.timestamp)).map_err(failed)?;
+        named.set(true);
+        storage.sync_names().map_err(failed)
+    };
+    let written = write_new_image(db, storage, head, segments.as_deref_mut(), seal);
+    written.inspect_err(|_| {
+        if !named.get() {
+            // What cannot be removed now is when the next one is made.
+            let _ = storage.remove(NEW_IMAGE);
+            segments.iter_mut().for_each(|segments| segments.take_back());
+        }
+    })
 }
 
+/// Writes an image, and lets `seal` give it its name: before, no segment is said to stand where it
+/// was written.
 fn write_new_image(
     db: &Instance,
     storage: &dyn Storage,
     head: ImageHead,
     segments: Option<&mut SegmentWriter<'_>>,
+    seal: impl FnOnce(&dyn StorageFile, &ImageHead) -> Result<()>,
 ) -> Result<(ImageHead, u64)> {
-    let failed = |error: io::Error| storage_failed(&error);
-    let file = storage.create(NEW_IMAGE).map_err(failed)?;
+    let file = storage.create(NEW_IMAGE).map_err(|error| storage_failed(&error))?;
     let mut stream = FileWriter::new(&*file);
-    let (head, size) = image::write_image(db, head, &mut stream, segments)?;
-    io::Write::flush(&mut stream).map_err(failed)?;
-    file.sync().map_err(failed)?;
-    Ok((head, size))
+    image::write_image(db, head, &mut stream, segments, |head| seal(&*file, head))
 }
 
 fn remove_older_images(storage: &dyn Storage, timestamp: u64) -> io::Result<()> {

@@ -631,7 +631,8 @@ impl Database {
         self.instance.memory_use()
     }
 
-    /// What the budget has room for beside what the database holds.
+    /// What the budget has room for beside what the database holds and cannot let go: what is in
+    /// the buffer cache makes room.
     ///
     /// # Examples
     /// ```
@@ -642,8 +643,27 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn memory_left(&self) -> u64 {
-        let account = &self.instance.memory().header().account;
-        account.budget.load(Relaxed).saturating_sub(account.used.load(Relaxed))
+        let memory = self.instance.memory();
+        let account = &memory.header().account;
+        let held = account.in_use().saturating_sub(memory.buffer_cache.bytes());
+        account.budget.load(Relaxed).saturating_sub(held)
+    }
+
+    /// Changes how many bytes of the columns of paged tables may be in memory, as
+    /// [`Options::buffer_cache`] says it; 0 is three quarters of the budget. What is too much
+    /// leaves at once, unless it is being read.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options};
+    /// let db = Database::open(Options::new().budget(64 << 20))?;
+    /// db.set_buffer_cache(16 << 20);
+    /// assert_eq!(db.memory().cached, 0);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn set_buffer_cache(&self, bytes: u64) {
+        self.instance.memory().buffer_cache.set_limit(bytes);
+        self.instance.memory().make_room_in_cache(0);
     }
 
     /// Counts what the program holds of its own against the same budget: `count` says how much

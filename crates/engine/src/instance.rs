@@ -91,6 +91,7 @@ impl Instance {
             memory.lock()?;
         }
         memory.commit_ahead(settings.commit_ahead)?;
+        memory.buffer_cache.set_limit(settings.buffer_cache);
         let (warn_at, warning) = settings.warning.map_or((0, None), |(at, call)| (at, Some(call)));
         memory.header().account.warn_at.store(warn_at, Relaxed);
         memory.header().hash_seed.store(settings.hash_seed, Relaxed);

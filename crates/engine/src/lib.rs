@@ -49,7 +49,8 @@ mod turn;
 mod shuttle_models;
 
 pub use column::{
-    DictionaryValues, DistinctSketch, Encoding, Ends, FrozenColumn, SymbolWriter, Symbols, Zones,
+    ColumnSummary, DictionaryValues, DistinctSketch, Encoding, EncodingSummary, Ends, FrozenColumn,
+    SymbolWriter, Symbols, Zones,
 };
 pub use database::Database;
 pub use error::{Error, ErrorKind, Result};

@@ -33,6 +33,7 @@ pub struct Options {
     lock_memory: bool,
     transactions_max: usize,
     hash_seed: Option<u64>,
+    buffer_cache: u64,
     caller_memory: Option<CallerMemory>,
     log: LogOptions,
 }
@@ -63,6 +64,7 @@ pub(crate) struct Settings {
     pub(crate) lock_memory: bool,
     pub(crate) slots: usize,
     pub(crate) hash_seed: u64,
+    pub(crate) buffer_cache: u64,
     pub(crate) caller_memory: Option<CallerMemory>,
 }
 
@@ -87,9 +89,39 @@ impl Options {
             lock_memory: false,
             transactions_max: 4096,
             hash_seed: None,
+            buffer_cache: 0,
             caller_memory: None,
             log: LogOptions::default(),
         }
+    }
+
+    /// How many bytes of the columns of paged tables may be in memory, within the budget: the
+    /// buffer cache. Three quarters of the budget, unless it is said here. What is being read is in
+    /// memory in any case, so it may be more for a while; where other memory is refused it is less.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, Piece, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-cache-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new().buffer_cache(64 << 10))?;
+    /// let schema = TableSchema::new("T").column("a", ColumnType::I64);
+    /// let table = db.create_table(schema.storage(TableStorage::Paged))?;
+    /// let rows = (0..65_536_i64).map(|i| [Some(Value::I64(i * 7 % 65_521))]);
+    /// db.write(|tx| tx.insert_all_values(&table, rows.clone()))?;
+    /// db.freeze_all(&table)?;
+    /// // Columns can leave memory when they stand in a file.
+    /// db.checkpoint()?;
+    /// assert!(db.memory().evicted >= 64 << 10);
+    /// let tx = db.begin_read()?;
+    /// assert_eq!(tx.scan(&table)?.count(), 65_536);
+    /// # drop(tx);
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn buffer_cache(mut self, bytes: u64) -> Self {
+        self.buffer_cache = bytes;
+        self
     }
 
     /// The most memory that the database may hold, in bytes; all of it is counted. At least 128
@@ -475,6 +507,7 @@ impl Options {
             lock_memory: self.lock_memory,
             slots: self.transactions_max,
             hash_seed: self.hash_seed.unwrap_or_else(draw_seed),
+            buffer_cache: self.buffer_cache,
             caller_memory: self.caller_memory,
         })
     }

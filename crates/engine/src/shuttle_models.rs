@@ -20,6 +20,7 @@ mod observation;
 mod old_snapshots;
 mod owned;
 mod pack;
+mod paging;
 mod refreeze;
 mod runs;
 mod serializable;

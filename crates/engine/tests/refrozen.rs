@@ -243,7 +243,7 @@ fn readers_keep_what_they_were_given() -> Result<()> {
     assert!(matches!(pieces.next_piece(), Some(Piece::Rows(rows)) if rows.len() == 500));
     assert!(pieces.next_piece().is_none());
     assert!(world.seen(&tx)?.0 == expected);
-    drop(pieces);
+    drop((columns, pieces));
     drop(tx);
     world.check()?;
     world.db.reclaim();

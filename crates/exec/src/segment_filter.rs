@@ -77,21 +77,21 @@ impl SegmentFilter {
     /// Adds a predicate on a column, and says where it is evaluated.
     ///
     /// # Errors
-    /// A column of another table.
+    /// A column of another table; of a paged one, what reading it fails with.
     pub fn add(
         &mut self,
         rows: &FrozenRows<'_>,
         column: ColumnHandle,
         predicate: &dyn ColumnPredicate,
     ) -> Result<Evaluation> {
-        let verdict = Verdict::of(predicate, &rows.column(column)?);
+        let verdict = Verdict::of(predicate, &rows.summary(column)?, || rows.column(column))?;
         Ok(self.push(column, verdict))
     }
 
     /// Adds a comparison of two columns, and says where it is evaluated.
     ///
     /// # Errors
-    /// A column of another table.
+    /// A column of another table; of a paged one, what reading it fails with.
     ///
     /// # Examples
     /// ```
@@ -121,8 +121,8 @@ impl SegmentFilter {
         comparison: Comparison,
         right: ColumnHandle,
     ) -> Result<Evaluation> {
-        let columns = Columns { left: &rows.column(left)?, right: &rows.column(right)? };
-        let Some(comparison) = ColumnComparison::of(comparison, &columns) else {
+        let columns = [&rows.summary(left)?, &rows.summary(right)?];
+        let Some(comparison) = ColumnComparison::of(comparison, columns) else {
             return Ok(Evaluation::Decoded);
         };
         self.comparisons.push((left, comparison, right));
@@ -133,7 +133,7 @@ impl SegmentFilter {
     /// answer is [`Evaluation::Decoded`], by the join. The tally learns how many rows they keep.
     ///
     /// # Errors
-    /// A column of another table.
+    /// A column of another table; of a paged one, what reading it fails with.
     pub fn add_keys(
         &mut self,
         rows: &FrozenRows<'_>,
@@ -141,7 +141,7 @@ impl SegmentFilter {
         keys: &WantedNumbers,
         tally: &Arc<KeyTally>,
     ) -> Result<Evaluation> {
-        let verdict = Verdict::of_keys(keys, &rows.column(column)?);
+        let verdict = Verdict::of_keys(keys, &rows.summary(column)?);
         if matches!(verdict, Verdict::Among { .. } | Verdict::MaybeAmong { .. }) {
             self.keys.push((column, verdict, Arc::clone(tally)));
             return Ok(Evaluation::Encoded);
@@ -171,7 +171,7 @@ impl SegmentFilter {
     /// meet what was added.
     ///
     /// # Errors
-    /// Rows of another table.
+    /// Rows of another table; of a paged one, what reading columns fails with.
     ///
     /// # Panics
     /// If the stretch goes beyond the rows.
@@ -185,6 +185,9 @@ impl SegmentFilter {
             None => RowBits::all(stretch.len()),
         };
         for (column, verdict) in &self.numbers {
+            if left.is_none() {
+                break;
+            }
             verdict.filter(&rows.column(*column)?, stretch.start, &mut left);
         }
         for (column, verdict, tally) in &self.keys {
@@ -196,10 +199,16 @@ impl SegmentFilter {
             tally.note(asked, left.count());
         }
         for (first, comparison, second) in &self.comparisons {
+            if left.is_none() {
+                break;
+            }
             let columns = Columns { left: &rows.column(*first)?, right: &rows.column(*second)? };
             comparison.filter(&columns, stretch.start, &mut left);
         }
         for (column, verdict) in &self.texts {
+            if left.is_none() {
+                break;
+            }
             verdict.filter(&rows.column(*column)?, stretch.start, &mut left);
         }
         Ok(Selection::of(&left, stretch.start))

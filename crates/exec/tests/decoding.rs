@@ -2,8 +2,8 @@
 
 mod world;
 
-use remanent_engine::FrozenColumn;
 use remanent_engine::schema::ColumnType;
+use remanent_engine::{Encoding, FrozenColumn};
 use remanent_exec::{Dictionary, Rows, Run, Vector, consecutive, decode};
 
 use world::columns::{Nulls, ROWS, Shape, every, numbers, texts};
@@ -13,7 +13,9 @@ use world::{Cell, World, cells_of, encoding_of};
 /// Rows of a column as cells, decoded with the column's dictionary and without.
 fn decoded(column: &FrozenColumn<'_>, rows: Rows<'_>) -> Vec<Cell> {
     let alone = cells_of(&decode(column, None, rows), &[]);
-    if let Some((dictionary, text)) = Dictionary::of(column) {
+    if let Encoding::Dictionary { values, .. } = column.encoding()
+        && let Some((dictionary, text)) = Dictionary::of(column.column_type(), &values)
+    {
         let by_views = cells_of(&decode(column, Some(&dictionary), rows), &text);
         assert_eq!(by_views, alone, "with views of the dictionary and without");
     }

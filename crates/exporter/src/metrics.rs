@@ -71,6 +71,12 @@ fn memory(families: &mut Families, memory: &MemoryUse) {
         ("committed", memory.committed, "Memory got from the system, held or not."),
         ("reserved", memory.reserved, "Addresses that the budget may be raised to."),
         (
+            "cached",
+            memory.cached,
+            "Of the columns, what is in the buffer cache: it can be evicted.",
+        ),
+        ("evicted", memory.evicted, "Columns of paged tables that are not in memory."),
+        (
             "reclaimable",
             memory.reclaimable,
             "Of the rows, about how much was superseded or deleted and waits to be freed.",
@@ -79,6 +85,8 @@ fn memory(families: &mut Families, memory: &MemoryUse) {
     for (name, bytes, help) in all {
         families.gauge(&format!("remanent_memory_{name}_bytes"), help, bytes as f64);
     }
+    let help = "Bytes of columns that were read again after they were evicted.";
+    families.counter("remanent_read_back_bytes_total", help, memory.read_back);
 }
 
 fn transactions(families: &mut Families, statistics: &Statistics) {

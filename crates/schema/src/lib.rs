@@ -29,7 +29,7 @@ mod vector_ref;
 mod schema_bytes;
 
 pub use definition::set_schema::{SetMember, SetOrder, SetSchema};
-pub use definition::table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema};
+pub use definition::table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema, TableStorage};
 pub use error::{KeyError, KeyTooLong, RowError, SchemaError};
 pub use field::{Field, FieldSlot, PlainField, RowWriter};
 pub use key::buffer::{KEY_LEN_MAX, KeyBuffer};

@@ -4,16 +4,17 @@
 //! panic or a large allocation, whatever the bytes are, and what it returns has been validated.
 
 use crate::definition::set_schema::{SetMember, SetOrder, SetSchema};
-use crate::definition::table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema};
+use crate::definition::table_schema::{IndexKind, IndexSchema, KeyPart, TableSchema, TableStorage};
 use crate::error::SchemaError;
 use crate::validate::NESTING_MAX;
 use crate::values::column_type::{Column, ColumnType};
 use crate::values::default_value::DefaultValue;
 
-/// The version written; all versions up to it are read.
-/// Without a set. Version 2 has one behind the indexes.
+/// The versions that are written and read: without a set, with one behind the indexes, and with the
+/// table's storage before a set that may be there.
 const VERSION: u8 = 1;
 const VERSION_WITH_SET: u8 = 2;
+const VERSION_WITH_STORAGE: u8 = 3;
 
 /// Nothing: no limit, no default.
 const NONE: u8 = 0;
@@ -33,13 +34,21 @@ impl TableSchema {
     /// assert!(matches!(damaged, Err(SchemaError::BadEncoding { .. })));
     /// ```
     pub fn to_bytes(&self) -> Vec<u8> {
-        let version = if self.set.is_some() { VERSION_WITH_SET } else { VERSION };
+        let version = match (self.storage, &self.set) {
+            (TableStorage::Memory, None) => VERSION,
+            (TableStorage::Memory, Some(_)) => VERSION_WITH_SET,
+            _ => VERSION_WITH_STORAGE,
+        };
         let mut writer = Writer { bytes: vec![version] };
         writer.text(&self.name);
         writer.columns(&self.columns);
         writer.count(self.indexes.len());
         for index in &self.indexes {
             writer.index(index);
+        }
+        if version == VERSION_WITH_STORAGE {
+            writer.byte(self.storage as u8);
+            writer.flag(self.set.is_some());
         }
         if let Some(set) = &self.set {
             writer.set(set);
@@ -64,20 +73,21 @@ impl TableSchema {
         let mut reader = Reader { bytes, offset: 0 };
         let version = reader.byte()?;
         match version {
-            VERSION | VERSION_WITH_SET => {}
+            VERSION | VERSION_WITH_SET | VERSION_WITH_STORAGE => {}
             version => return Err(SchemaError::UnknownVersion { version }),
         }
         let name = reader.text()?;
         let columns = reader.columns(0)?;
         let indexes = reader.many(Reader::index)?;
-        let set = match version {
-            VERSION_WITH_SET => Some(reader.set(&name)?),
-            _ => None,
+        let (storage, has_set) = match version {
+            VERSION_WITH_STORAGE => (reader.storage()?, reader.flag()?),
+            version => (TableStorage::Memory, version == VERSION_WITH_SET),
         };
+        let set = has_set.then(|| reader.set(&name)).transpose()?;
         if reader.offset != bytes.len() {
             return reader.damaged();
         }
-        TableSchema { name, columns, indexes, set }.build()
+        TableSchema { name, columns, indexes, set, storage }.build()
     }
 }
 
@@ -355,6 +365,14 @@ impl<'b> Reader<'b> {
 
     fn number(&mut self) -> Result<u32, SchemaError> {
         Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    fn storage(&mut self) -> Result<TableStorage, SchemaError> {
+        match self.byte()? {
+            0 => Ok(TableStorage::Memory),
+            1 => Ok(TableStorage::Paged),
+            _ => self.damaged(),
+        }
     }
 
     fn flag(&mut self) -> Result<bool, SchemaError> {

@@ -25,18 +25,23 @@ def memory_bytes(engine):
 class DuckDb:
     MEMORY = ("Anonymous:", "Pss_Shmem:")
 
-    def __init__(self, scratch, in_file, threads):
+    def __init__(self, scratch, in_file, threads, budget):
         import duckdb
 
         self.duckdb = duckdb
         self.version = duckdb.__version__
         self.file = os.path.join(scratch, "tpch.duckdb") if in_file else None
         self.threads = threads
+        self.budget = budget
+        self.scratch = scratch
         self.open()
 
     def open(self):
         self.connection = self.duckdb.connect(self.file or ":memory:")
         self.connection.execute(f"set threads = {self.threads}")
+        if self.budget:
+            self.connection.execute(f"set memory_limit = '{self.budget}B'")
+            self.connection.execute(f"set temp_directory = '{self.scratch}/spilled'")
 
     def pids(self):
         return ["self"]
@@ -125,8 +130,9 @@ def text(value):
 
 def main():
     name, directory, scratch, threads = sys.argv[1:5]
+    budget = sys.argv[5] if len(sys.argv) > 5 else None
     engine = Hyper(scratch, threads) if name == "hyper" else None
-    engine = engine or DuckDb(scratch, name == "duckdb-file", threads)
+    engine = engine or DuckDb(scratch, name == "duckdb-file", threads, budget)
     out = sys.stdout
     print(json.dumps({"version": engine.version}), file=out, flush=True)
     for line in sys.stdin:

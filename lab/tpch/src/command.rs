@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use lab_harness::{Outcome, cores};
 
 use crate::benchmark::Benchmark;
-use crate::contenders::{self, Contender};
+use crate::contenders::{self, Contender, Setting};
 use crate::data::{Data, Kind};
 use crate::flags::Flags;
 
@@ -26,7 +26,7 @@ pub(crate) enum Command {
     Serve {
         contender: String,
         data: Data,
-        threads: usize,
+        setting: Setting,
     },
     Explain {
         contender: &'static Contender,
@@ -61,6 +61,8 @@ pub(crate) struct Choice {
     pub(crate) queries: Vec<usize>,
     /// Threads that a query may have, on as many cores.
     pub(crate) threads: usize,
+    /// The most memory of each contender that can be told.
+    pub(crate) budget: Option<u64>,
     pub(crate) data: Kind,
     pub(crate) out: PathBuf,
 }
@@ -88,7 +90,9 @@ pub(crate) fn understand(flags: &Flags) -> Outcome<Command> {
         ["checkpoints"] => Ok(Command::Checkpoints { choice: choice(flags, benchmark)? }),
         ["serve", contender, directory] => {
             let data = Data { benchmark, directory: directory.into() };
-            Ok(Command::Serve { contender: contender.to_owned(), data, threads: threads(flags)? })
+            let folder = flags.folder.clone().unwrap_or_else(std::env::temp_dir);
+            let setting = Setting { threads: threads(flags)?, budget: flags.budget, folder };
+            Ok(Command::Serve { contender: contender.to_owned(), data, setting })
         }
         ["explain", contender] => {
             let contender = contenders::find(contender)?;
@@ -127,14 +131,30 @@ fn choice(flags: &Flags, benchmark: &'static Benchmark) -> Outcome<Choice> {
         return Err(format!("{} has no query {unknown}; there are {all:?}", benchmark.title).into());
     }
     let queries = flags.queries.clone().unwrap_or(all);
-    let contenders = match &flags.contenders {
-        Some(names) => names.iter().map(|name| contenders::find(name)).collect::<Outcome<_>>()?,
-        None => contenders::ALL.iter().collect(),
+    let contenders = match (&flags.contenders, &flags.storage) {
+        (Some(_), Some(_)) => return Err("--storage names contenders; leave one out".into()),
+        (Some(names), None) => {
+            names.iter().map(|name| contenders::find(name)).collect::<Outcome<_>>()?
+        }
+        (None, Some(storages)) => of_storages(storages)?,
+        (None, None) => contenders::ALL.iter().collect(),
     };
     let out = flags.out.clone().unwrap_or_else(|| OUT.into());
     let threads = threads(flags)?;
     let data = if flags.scramble { Kind::Scrambled } else { Kind::Specified };
-    Ok(Choice { benchmark, scales, rounds, contenders, queries, threads, data, out })
+    let budget = flags.budget;
+    Ok(Choice { benchmark, scales, rounds, contenders, queries, threads, budget, data, out })
+}
+
+/// This database with its rows where they are said to be, beside others in files and in memory.
+fn of_storages(storages: &[String]) -> Outcome<Vec<&'static Contender>> {
+    let beside = ["duckdb-file", "hyper"].into_iter().map(contenders::find);
+    let own = storages.iter().map(|storage| match storage.as_str() {
+        "memory" => contenders::find("remanent"),
+        "paged-warm" | "paged-cold" => contenders::find(&format!("remanent-{storage}")),
+        other => Err(format!("no storage '{other}': memory, paged-warm, paged-cold").into()),
+    });
+    beside.chain(own).collect()
 }
 
 /// Threads that a query may have.

@@ -10,7 +10,7 @@ mod python;
 
 pub(crate) mod remanent;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ::datafusion::arrow::record_batch::RecordBatch;
@@ -34,6 +34,20 @@ pub(crate) trait Engine {
     /// Whatever the engine reports.
     fn prepare(&mut self, _data: &Data) -> Outcome<()> {
         Ok(())
+    }
+
+    /// What is done before each query, off the clock.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the engine reports.
+    fn before_query(&mut self) -> Outcome<()> {
+        Ok(())
+    }
+
+    /// Bytes of columns that have come back to memory, where some are not there.
+    fn column_bytes(&self) -> Option<u64> {
+        None
     }
 
     /// Answers a query completely.
@@ -69,6 +83,32 @@ pub(crate) trait Engine {
     }
 }
 
+/// What a contender is given.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    /// Threads that a query may have.
+    pub(crate) threads: usize,
+    /// The most memory, if that is said.
+    pub(crate) budget: Option<u64>,
+    /// A folder of its own for files.
+    pub(crate) folder: PathBuf,
+}
+
+impl Setting {
+    /// One thread, and a folder that is emptied first.
+    ///
+    /// # Errors
+    ///
+    /// The system's.
+    pub(crate) fn of_one_thread(folder: PathBuf) -> Outcome<Self> {
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)?;
+        }
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self { threads: 1, budget: None, folder })
+    }
+}
+
 /// Somebody who takes part.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
@@ -79,7 +119,7 @@ pub(crate) struct Contender {
 }
 
 enum Kind {
-    Here { version: fn() -> String, open: fn(usize) -> Outcome<Box<dyn Engine>> },
+    Here { version: fn() -> String, open: fn(&Setting) -> Outcome<Box<dyn Engine>> },
     Python { package: &'static str },
 }
 
@@ -125,6 +165,19 @@ pub(crate) const ALL: &[Contender] = &[
         kind: Kind::Here { version: remanent::version, open: remanent::frozen },
     },
     Contender {
+        name: "remanent-paged-warm",
+        medium: "disk",
+        note: "the same in paged tables, a folder that was opened again; the buffer cache keeps \
+               what has room",
+        kind: Kind::Here { version: remanent::version, open: remanent::paged },
+    },
+    Contender {
+        name: "remanent-paged-cold",
+        medium: "disk",
+        note: "the same, with nothing in the buffer cache nor in the system's when a query begins",
+        kind: Kind::Here { version: remanent::version, open: remanent::cold },
+    },
+    Contender {
         name: "remanent-rows",
         medium: "memory",
         note: "the same, with rows as they were inserted",
@@ -157,14 +210,14 @@ pub(crate) fn find(name: &str) -> Outcome<&'static Contender> {
 }
 
 impl Contender {
-    /// The engine, if it is linked in; a query may have so many threads.
+    /// The engine, if it is linked in.
     ///
     /// # Errors
     ///
     /// When it is not, or cannot be opened.
-    pub(crate) fn open(&self, threads: usize) -> Outcome<Box<dyn Engine>> {
+    pub(crate) fn open(&self, setting: &Setting) -> Outcome<Box<dyn Engine>> {
         match self.kind {
-            Kind::Here { open, .. } => open(threads),
+            Kind::Here { open, .. } => open(setting),
             Kind::Python { .. } => Err(format!("{} is not linked in", self.name).into()),
         }
     }
@@ -177,19 +230,12 @@ impl Contender {
         }
     }
 
-    /// The command of a process that answers on its standard output. `scratch` is a folder of its
-    /// own for files; a query may have so many threads.
+    /// The command of a process that answers on its standard output.
     ///
     /// # Errors
     ///
     /// When the contender is not installed and cannot be.
-    pub(crate) fn command(
-        &self,
-        out: &Path,
-        data: &Data,
-        scratch: &Path,
-        threads: usize,
-    ) -> Outcome<Command> {
+    pub(crate) fn command(&self, out: &Path, data: &Data, setting: &Setting) -> Outcome<Command> {
         let mut command = match self.kind {
             Kind::Here { .. } => {
                 let mut command = Command::new(std::env::current_exe()?);
@@ -198,14 +244,23 @@ impl Contender {
                     .arg("serve")
                     .arg(self.name)
                     .arg(&data.directory)
-                    .arg("--threads");
+                    .arg("--folder")
+                    .arg(&setting.folder)
+                    .arg("--threads")
+                    .arg(setting.threads.to_string());
+                if let Some(bytes) = setting.budget {
+                    command.arg("--budget").arg(bytes.to_string());
+                }
                 command
             }
             Kind::Python { package } => {
-                python::command(out, self.name, package, &data.directory, scratch)?
+                let directory = &data.directory;
+                let mut command = python::command(out, self.name, package, directory, setting)?;
+                command.arg(setting.threads.to_string());
+                command.args(setting.budget.map(|bytes| bytes.to_string()));
+                command
             }
         };
-        command.arg(threads.to_string());
         Ok(command)
     }
 }

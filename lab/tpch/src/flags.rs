@@ -24,6 +24,9 @@ pub(crate) struct Flags {
     pub(crate) queries: Option<Vec<usize>>,
     pub(crate) threads: Option<usize>,
     pub(crate) scramble: bool,
+    pub(crate) storage: Option<Vec<String>>,
+    pub(crate) budget: Option<u64>,
+    pub(crate) folder: Option<PathBuf>,
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -36,6 +39,13 @@ const FLAGS: &[Flag] = &[
     flag("queries", Some("1,5"), "only these queries"),
     flag("threads", Some("N"), "threads of a query, on as many cores, instead of one"),
     flag("scramble", None, "sparse keys of 62 bits instead of 1, 2, 3, and rows in no order"),
+    flag(
+        "storage",
+        Some("A,B"),
+        "this database in memory, paged-warm, paged-cold, beside two others",
+    ),
+    flag("budget", Some("BYTES"), "the most memory of each contender that can be told"),
+    flag("folder", Some("DIR"), "where a measured process has its files"),
     flag("out", Some("DIR"), "where records and data go; target/lab by default"),
     flag("help", None, "this text"),
 ];
@@ -65,6 +75,9 @@ impl Flags {
             "queries" => self.queries = Some(numbers(name, value)?),
             "threads" => self.threads = numbers(name, value)?.first().copied(),
             "scramble" => self.scramble = true,
+            "storage" => self.storage = Some(value.split(',').map(str::to_owned).collect()),
+            "budget" => self.budget = numbers(name, value)?.first().copied(),
+            "folder" => self.folder = Some(PathBuf::from(value)),
             "out" => self.out = Some(PathBuf::from(value)),
             "help" => self.help = true,
             other => return Err(format!("--{other} is listed but has no meaning").into()),

@@ -44,7 +44,7 @@ use std::process::ExitCode;
 use lab_harness::Outcome;
 
 use crate::command::{Choice, Command};
-use crate::contenders::Contender;
+use crate::contenders::{Contender, Setting};
 use crate::data::Data;
 
 /// DataFusion allocates and frees in every batch; its makers measure with this one.
@@ -65,7 +65,7 @@ fn command() -> Outcome<ExitCode> {
     match command::understand(&flags::parse(std::env::args_os().skip(1))?)? {
         Command::Help => io::stdout().write_all(flags::help().as_bytes())?,
         Command::List => list(&mut io::stdout().lock())?,
-        Command::Serve { contender, data, threads } => serve::serve(&contender, &data, threads)?,
+        Command::Serve { contender, data, setting } => serve::serve(&contender, &data, &setting)?,
         Command::Explain { contender, choice } => explain(contender, &choice)?,
         Command::Points { out, rounds, quick } => {
             return measures::points::run(&out, rounds, quick);
@@ -87,7 +87,8 @@ fn list(out: &mut dyn Write) -> Outcome<()> {
 fn explain(contender: &Contender, choice: &Choice) -> Outcome<()> {
     let mut out = io::stdout().lock();
     for &scale in &choice.scales {
-        let mut engine = contender.open(choice.threads)?;
+        let folder = choice.out.join("explained");
+        let mut engine = contender.open(&Setting::of_one_thread(folder)?)?;
         let data = Data::at(&choice.out, choice.benchmark, scale, choice.data)?;
         engine.load(&data)?;
         engine.prepare(&data)?;

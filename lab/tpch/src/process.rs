@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use lab_harness::Outcome;
 
 use crate::benchmark::Benchmark;
-use crate::contenders::Contender;
+use crate::contenders::{Contender, Setting};
 use crate::data::Data;
 use crate::protocol::{Hello, Reply, Request};
 
@@ -39,11 +39,11 @@ impl Process {
         contender: &'static Contender,
         out: &Path,
         data: &Data,
-        scratch: &Path,
+        setting: &Setting,
         cores: &[usize],
     ) -> Outcome<Process> {
-        std::fs::create_dir_all(scratch)?;
-        let command = contender.command(out, data, scratch, cores.len())?;
+        std::fs::create_dir_all(&setting.folder)?;
+        let command = contender.command(out, data, setting)?;
         let mut pinned = Command::new("taskset");
         let cores: Vec<String> = cores.iter().map(usize::to_string).collect();
         pinned.arg("-c").arg(cores.join(",")).arg(command.get_program()).args(command.get_args());

@@ -39,6 +39,11 @@ pub(crate) struct Reply {
     pub(crate) held_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rows: Option<Answer>,
+    /// Bytes that came from the device meanwhile, and of columns that came back to memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) device_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) column_bytes: Option<u64>,
     /// Which part of the query's operators are the engine's own, where the others are a library's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) native: Option<f64>,

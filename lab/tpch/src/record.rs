@@ -22,6 +22,8 @@ pub(crate) struct Header {
     pub(crate) rounds: u32,
     /// Threads that a query may have.
     pub(crate) threads: usize,
+    /// The most memory of each contender that can be told, if there is such a limit.
+    pub(crate) budget: Option<u64>,
     /// Which data.
     pub(crate) data: &'static str,
 }
@@ -41,6 +43,9 @@ pub(crate) struct Cell {
     pub(crate) wrong: Option<String>,
     pub(crate) wall_ns: Vec<f64>,
     pub(crate) cpu_ns: Vec<f64>,
+    /// Of the last round: bytes from the device, and of columns that came back to memory.
+    pub(crate) device_bytes: Option<u64>,
+    pub(crate) column_bytes: Option<u64>,
 }
 
 /// One contender's loading.
@@ -73,6 +78,7 @@ impl Cell {
     pub(crate) fn add(&mut self, reply: &Reply) {
         self.wall_ns.push(reply.wall_ns as f64);
         self.cpu_ns.push(reply.cpu_ns as f64);
+        (self.device_bytes, self.column_bytes) = (reply.device_bytes, reply.column_bytes);
     }
 
     /// The middle time, if the answer was right: of one thread what it took of its core, of several
@@ -111,8 +117,15 @@ fn of_query(header: &Header, scale: f64, cell: &Cell) -> Value {
         "machine": header.machine, "commit": header.commit, "run": header.run,
         "note": cell.wrong.clone().unwrap_or_else(|| cell.note.to_owned()),
     });
+    if let Some(budget) = header.budget {
+        record["budget_bytes"] = json!(budget);
+    }
     if let Some(native) = cell.native {
         record["native"] = json!((native * 1e3).round() / 1e3);
+    }
+    if let Some((device, columns)) = cell.device_bytes.zip(cell.column_bytes) {
+        record["device_bytes"] = json!(device);
+        record["column_bytes"] = json!(columns);
     }
     if cell.wrong.is_none() {
         record["wall_ns_per_op"] = spread_of(&cell.wall_ns);

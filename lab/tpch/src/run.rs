@@ -17,7 +17,7 @@ use lab_harness::{Outcome, cores, last_core, machine};
 use crate::answer::{Answer, difference};
 use crate::benchmark::queries::Query;
 use crate::command::Choice;
-use crate::contenders::{self, Contender};
+use crate::contenders::{self, Contender, Setting};
 use crate::data::Data;
 use crate::process::Process;
 use crate::record::{self, Cell, Header, Loaded, Results, Skipped};
@@ -41,6 +41,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
         run: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
         rounds: choice.rounds,
         threads: choice.threads,
+        budget: choice.budget,
         data: choice.data.name(choice.benchmark),
     };
     let mut right = true;
@@ -109,11 +110,12 @@ fn start_and_load(
     data: &Data,
     scratch: &Path,
 ) -> Outcome<(Process, Loaded)> {
-    let scratch = scratch.join(contender.name);
+    let (threads, budget) = (choice.threads, choice.budget);
+    let setting = Setting { threads, budget, folder: scratch.join(contender.name) };
     let cores = cores()?;
     // The last ones: a machine does its own work on the first.
     let cores = &cores[cores.len().saturating_sub(choice.threads)..];
-    let mut process = Process::start(contender, &choice.out, data, &scratch, cores)?;
+    let mut process = Process::start(contender, &choice.out, data, &setting, cores)?;
     let reply = process.load(data.benchmark)?;
     let loaded = Loaded {
         contender: contender.name,
@@ -142,6 +144,8 @@ fn first(process: &mut Process, query: &Query, expected: &Answer) -> Cell {
         wrong: None,
         wall_ns: Vec::new(),
         cpu_ns: Vec::new(),
+        device_bytes: None,
+        column_bytes: None,
     };
     cell.wrong = match process.query(text, true) {
         Ok(reply) => {
@@ -166,9 +170,11 @@ fn expected(choice: &Choice, scale: f64, data: &Data, queries: &[Query]) -> Outc
         queries.iter().filter(|query| !known.contains_key(&query.text)).collect();
     if !unknown.is_empty() {
         say(&format!("scale factor {scale}: answers of {REFERENCE}"));
-        let scratch = data.directory.join("reference");
+        let folder = data.directory.join("reference");
+        let setting = Setting { threads: 1, budget: None, folder };
         let reference = contenders::find(REFERENCE)?;
-        let mut process = Process::start(reference, &choice.out, data, &scratch, &[last_core()?])?;
+        let cores = [last_core()?];
+        let mut process = Process::start(reference, &choice.out, data, &setting, &cores)?;
         process.load(data.benchmark)?;
         for Query { number, text, .. } in unknown {
             let reply = process.query(text, true)?;
@@ -177,7 +183,7 @@ fn expected(choice: &Choice, scale: f64, data: &Data, queries: &[Query]) -> Outc
             known.insert(text.clone(), reply.rows.ok_or_else(missing)?);
         }
         drop(process);
-        fs::remove_dir_all(scratch)?;
+        fs::remove_dir_all(&setting.folder)?;
         fs::write(path, serde_json::to_string(&known)?)?;
     }
     Ok(queries.iter().filter_map(|query| known.get(&query.text).cloned()).collect())

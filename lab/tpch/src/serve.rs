@@ -10,7 +10,7 @@ use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use lab_harness::{Clock, Footprint, Outcome};
 
 use crate::answer::Answer;
-use crate::contenders::{self, Engine};
+use crate::contenders::{self, Engine, Setting};
 use crate::data::Data;
 use crate::protocol::{Hello, Reply, Request};
 
@@ -19,9 +19,9 @@ use crate::protocol::{Hello, Reply, Request};
 /// # Errors
 ///
 /// When the lines cannot be read or written; what the engine reports is a reply.
-pub(crate) fn serve(name: &str, data: &Data, threads: usize) -> Outcome<()> {
+pub(crate) fn serve(name: &str, data: &Data, setting: &Setting) -> Outcome<()> {
     let contender = contenders::find(name)?;
-    let mut engine = contender.open(threads)?;
+    let mut engine = contender.open(setting)?;
     let mut out = io::stdout().lock();
     say(&mut out, &Hello { version: contender.version().unwrap_or_default() })?;
     for line in io::stdin().lock().lines() {
@@ -51,11 +51,20 @@ fn answer(engine: &mut dyn Engine, data: &Data, request: &Request) -> Outcome<Re
             Ok(Reply { wall_ns: took.wall_ns, cpu_ns: took.cpu_ns, held_bytes, ..Reply::default() })
         }
         Request::Query { query, rows } => {
+            engine.before_query()?;
+            let (device, columns) = (device_bytes(), engine.column_bytes());
             let clock = Clock::start();
             let batches = engine.query(query)?;
             let took = clock.elapsed();
-            let mut reply =
-                Reply { wall_ns: took.wall_ns, cpu_ns: took.cpu_ns, ..Reply::default() };
+            let since = |now: Option<u64>, then: Option<u64>| Some(now? - then?);
+            let column_bytes = since(engine.column_bytes(), columns);
+            let mut reply = Reply {
+                wall_ns: took.wall_ns,
+                cpu_ns: took.cpu_ns,
+                device_bytes: column_bytes.and(since(device_bytes(), device)),
+                column_bytes,
+                ..Reply::default()
+            };
             if *rows {
                 reply.rows = Some(text(&batches)?);
                 reply.native = engine.native(query)?;
@@ -63,6 +72,13 @@ fn answer(engine: &mut dyn Engine, data: &Data, request: &Request) -> Outcome<Re
             Ok(reply)
         }
     }
+}
+
+/// Bytes that this process has had read from devices.
+fn device_bytes() -> Option<u64> {
+    let io = std::fs::read_to_string("/proc/self/io").ok()?;
+    let line = io.lines().find_map(|line| line.strip_prefix("read_bytes: "))?;
+    line.trim().parse().ok()
 }
 
 /// The rows of an answer as text.

@@ -8,7 +8,7 @@ use lab_harness::Outcome;
 
 use crate::answer::difference;
 use crate::benchmark::Benchmark;
-use crate::contenders::find;
+use crate::contenders::{Engine, Setting, find};
 use crate::data::{Data, Kind};
 use crate::serve;
 
@@ -38,7 +38,8 @@ fn agree(benchmark: &'static Benchmark, kind: Kind) -> Outcome<()> {
     let out = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/lab"));
     let data = Data::at(&out, benchmark, SCALE, kind)?;
     let open = |name: &str| {
-        let mut engine = find(name)?.open(1)?;
+        let folder = out.join(format!("test-{}-{}-{name}", benchmark.name, kind.name(benchmark)));
+        let mut engine = find(name)?.open(&Setting::of_one_thread(folder)?)?;
         engine.load(&data)?;
         engine.prepare(&data)?;
         Ok::<_, lab_harness::Failure>(engine)
@@ -48,11 +49,26 @@ fn agree(benchmark: &'static Benchmark, kind: Kind) -> Outcome<()> {
     let answers = queries.iter().map(|query| serve::text(&first.query(&query.text)?));
     let answers = answers.collect::<Outcome<Vec<_>>>()?;
     assert!(answers.iter().map(|answer| answer.0.len()).sum::<usize>() > 300);
-    for name in
-        ["datafusion-ordered", "remanent", "remanent-rows", "remanent-copied", "remanent-changed"]
-    {
+    let plans = |engine: &mut dyn Engine| {
+        let plans = queries.iter().map(|query| engine.explain(&query.text));
+        plans.collect::<Outcome<Vec<String>>>()
+    };
+    let in_memory = plans(open("remanent")?.as_mut())?;
+    for name in [
+        "datafusion-ordered",
+        "remanent",
+        "remanent-rows",
+        "remanent-copied",
+        "remanent-changed",
+        "remanent-paged-warm",
+        "remanent-paged-cold",
+    ] {
         let mut engine = open(name)?;
+        if name.contains("paged") {
+            assert_eq!(plans(engine.as_mut())?, in_memory, "{name}");
+        }
         for (query, expected) in queries.iter().zip(&answers) {
+            engine.before_query()?;
             let found = serve::text(&engine.query(&query.text)?)?;
             let differs = difference(&found, expected, &query.order);
             assert_eq!(differs, None, "{name}, query {}", query.number);

@@ -14,8 +14,6 @@
 //! then bitmaps and arrays, each from a multiple of 64 on. A row is put together from its columns
 //! byte for byte as it was.
 
-use std::ops::Range;
-
 use remanent_schema::{ColumnType, KeyPlan, Leaf, NO_NULL_BIT, RowLayout};
 
 use super::ALIGNMENT;
@@ -275,28 +273,6 @@ impl<'b> Block<'b> {
         }
     }
 
-    /// The parts of the block that can be read each by itself, one behind the other: what its
-    /// columns have in common, then each column; the whole, if its columns do not lie in order.
-    pub(crate) fn extents(self) -> Vec<Range<usize>> {
-        let len = self.bytes.len();
-        let mut begins: Vec<usize> =
-            (0..self.columns()).map(|i| self.column(i).begin(len)).collect();
-        // A column without arrays begins where the next one does.
-        let mut next = len;
-        for begin in begins.iter_mut().rev() {
-            next = next.min(*begin);
-            if *begin == len {
-                *begin = next;
-            }
-        }
-        if !begins.is_sorted() {
-            begins.clear();
-        }
-        let ends = begins.iter().copied().chain([len]);
-        let all = std::iter::once(0).chain(begins.iter().copied());
-        all.zip(ends).map(|(begin, end)| begin..end).collect()
-    }
-
     /// Puts a row that is there together, in exactly its bytes.
     pub(crate) fn write_row(self, layout: &RowLayout, row: u32, out: &mut [u8]) {
         let row = row as usize;
@@ -350,14 +326,6 @@ impl<'b> Block<'b> {
 }
 
 impl<'b> BlockColumn<'b> {
-    /// Where the first of its arrays begins; `none` if it has none.
-    fn begin(self, none: usize) -> usize {
-        let head = self.head;
-        let text = if head.text_len() == 0 { 0 } else { head.text() };
-        let arrays = [head.nulls(), head.data(), head.values(), text].into_iter();
-        arrays.filter(|at| *at != 0).min().map_or(none, |at| at as usize)
-    }
-
     /// Whether a row's value is null.
     #[inline]
     pub(crate) fn is_null(&self, row: usize) -> bool {

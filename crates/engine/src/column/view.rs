@@ -1,7 +1,7 @@
 //! What a program sees of a frozen column: its encoding and the encoded bytes.
 //!
 //! Nothing is copied and nothing decoded: slices lead into the database and stay as long as the
-//! transaction that gave them. Arrays begin at multiples of 64 bytes, numbers are little-endian.
+//! frozen rows that gave them. Arrays begin at multiples of 64 bytes, numbers are little-endian.
 
 use remanent_schema::{ColumnType, Value};
 
@@ -11,6 +11,7 @@ use super::fsst::Symbols;
 use super::head::{ALL_NULL, CONSTANT, DICTIONARY, FSST, OFFSETS, PLAIN, STRINGS};
 use super::kind::{Kind, read_float, read_integer, read_number, value_of_integer};
 use super::sketch::DistinctSketch;
+use super::summary::ColumnSummary;
 use super::zones::Zones;
 use crate::memory::aligned::{as_u32s, as_u64s};
 
@@ -153,6 +154,11 @@ impl<'t> FrozenColumn<'t> {
         self.column_type
     }
 
+    /// What it says of itself without its rows.
+    pub fn summary(&self) -> ColumnSummary<'t> {
+        ColumnSummary::new(self.column, self.column_type)
+    }
+
     /// The encoding and the encoded bytes.
     pub fn encoding(&self) -> Encoding<'t> {
         let column = &self.column;
@@ -165,7 +171,7 @@ impl<'t> FrozenColumn<'t> {
             }
             PLAIN => Encoding::Plain { width, bytes: column.data() },
             DICTIONARY => {
-                let values = DictionaryValues { column: *column, column_type: self.column_type };
+                let values = DictionaryValues::new(*column, self.column_type);
                 Encoding::Dictionary { code_width: width, codes: column.data(), values }
             }
             STRINGS => Encoding::Strings { ends: column.ends(), bytes: column.text() },
@@ -242,9 +248,7 @@ impl<'t> FrozenColumn<'t> {
     /// better than those of the whole column do.
     #[inline]
     pub fn zones(&self) -> Option<Zones<'t>> {
-        let pairs = self.column.zone_pairs();
-        let kind = || Kind::of(self.column_type);
-        (!pairs.is_empty()).then(|| Zones::new(pairs, self.column.head, kind()))
+        Zones::of(&self.column, self.column_type)
     }
 
     /// The value of a row, which must be less than the number of rows. Text that is not stored as
@@ -297,20 +301,31 @@ impl<'t> FrozenColumn<'t> {
     }
 
     fn dictionary_value(&self, code: u32) -> Value<'t> {
-        DictionaryValues { column: self.column, column_type: self.column_type }.get(code)
+        DictionaryValues::new(self.column, self.column_type).get(code)
     }
 
     fn extreme(&self, word: i128) -> Value<'t> {
         match Kind::of(self.column_type) {
-            Kind::Integer { .. } => value_of_integer(self.column_type, word),
-            Kind::Float { size: 4 } => Value::F32(f64::from_bits(word as u64) as f32),
-            Kind::Float { .. } => Value::F64(f64::from_bits(word as u64)),
+            Kind::Integer { .. } | Kind::Float { .. } => extreme_of_number(self.column_type, word),
             _ => self.stored(word as usize),
         }
     }
 }
 
+/// The value in a zone of a column of numbers.
+pub(super) fn extreme_of_number(column_type: &ColumnType, word: i128) -> Value<'_> {
+    match Kind::of(column_type) {
+        Kind::Float { size: 4 } => Value::F32(f64::from_bits(word as u64) as f32),
+        Kind::Float { .. } => Value::F64(f64::from_bits(word as u64)),
+        _ => value_of_integer(column_type, word),
+    }
+}
+
 impl<'t> DictionaryValues<'t> {
+    pub(super) fn new(column: BlockColumn<'t>, column_type: &'t ColumnType) -> Self {
+        Self { column, column_type }
+    }
+
     /// The number of entries.
     #[expect(clippy::len_without_is_empty, reason = "a dictionary has at least two values")]
     pub fn len(&self) -> usize {
@@ -369,7 +384,7 @@ impl<'t> DictionaryValues<'t> {
 }
 
 /// The value of a column of this type in these bytes.
-fn value_of<'t>(column_type: &'t ColumnType, bytes: &'t [u8]) -> Value<'t> {
+pub(super) fn value_of<'t>(column_type: &'t ColumnType, bytes: &'t [u8]) -> Value<'t> {
     match Kind::of(column_type) {
         Kind::Integer { signed, .. } => value_of_integer(column_type, read_integer(bytes, signed)),
         Kind::Float { size: 4 } => Value::F32(read_float(bytes) as f32),

@@ -5,6 +5,9 @@
 //! less on average: times of rows that came one after the other, keys in their order. They lie as
 //! pairs, of offsets as u32, of plain numbers as these.
 
+use remanent_schema::ColumnType;
+
+use super::block::BlockColumn;
 use super::encode::EncodedColumn;
 use super::head::{HeadRef, OFFSETS, PLAIN};
 use super::kind::{Kind, read_integer};
@@ -46,6 +49,14 @@ pub struct Zones<'t> {
 impl<'t> Zones<'t> {
     /// Rows of a zone; the last has what is left.
     pub const ROWS: usize = ZONE_ROWS;
+
+    /// Those of a column, if it has any.
+    #[inline]
+    pub(super) fn of(column: &BlockColumn<'t>, column_type: &ColumnType) -> Option<Self> {
+        let pairs = column.zone_pairs();
+        let kind = || Kind::of(column_type);
+        (!pairs.is_empty()).then(|| Self::new(pairs, column.head, kind()))
+    }
 
     /// Those in these bytes, of a column of whole numbers.
     pub(crate) fn new(pairs: &'t [u8], head: HeadRef<'_>, kind: Kind) -> Self {

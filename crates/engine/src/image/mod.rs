@@ -11,8 +11,9 @@ mod reader;
 mod salvage;
 mod writer;
 
+pub(crate) use crate::table::columns::paging::files_read;
 pub(crate) use columns::Columns;
-pub(crate) use reader::{check_links, create, read_image, verify};
+pub(crate) use reader::{FilesOfImage, check_links, create, read_image, verify};
 pub(crate) use salvage::{Lost, Piece, Pieces};
 pub(crate) use writer::write_image;
 

@@ -5,6 +5,7 @@
 //! that what programs or sets have noted of them stays true, and what was frozen stays so.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use remanent_schema::{RowLayout, TableSchema, Value};
 
@@ -16,9 +17,11 @@ use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Allocator;
 use crate::options::Options;
-use crate::segment_files::{SegmentReader, StoredBlock};
+use crate::segment_files::{SegmentReader, SegmentSource, StoredBlock};
 use crate::snapshot::Snapshot;
+use crate::storage::Storage;
 use crate::table::columns::freeze::install;
+use crate::table::columns::paging::set_stored;
 use crate::table::rows::change::Change;
 use crate::table::rows::row::RowId;
 use crate::table::table::TableAt;
@@ -97,6 +100,13 @@ impl Database {
     }
 }
 
+/// The segment files that an image refers to.
+pub(crate) struct FilesOfImage<'s> {
+    pub(crate) reader: SegmentReader<'s>,
+    /// To read columns again that were evicted; without it, none leaves memory.
+    pub(crate) storage: Option<Arc<dyn Storage>>,
+}
+
 /// As [`Database::load`]; the image may refer to segment files, if there are any. Reports how many
 /// rows and bytes were read, now and then.
 ///
@@ -105,7 +115,7 @@ impl Database {
 pub(crate) fn read_image(
     options: Options,
     stream: &mut dyn Read,
-    segments: Option<SegmentReader<'_>>,
+    files: Option<FilesOfImage<'_>>,
     report: &mut dyn FnMut(u64, u64),
 ) -> Result<(Database, ImageHead)> {
     let mut blocks = Blocks::open(stream)?;
@@ -113,7 +123,11 @@ pub(crate) fn read_image(
     // What was in a full database finds room again, wherever it comes to lie.
     db.instance.memory().header().account.open_reserve(true);
     let (tables, head) = blocks.tables(&db)?;
-    let segments = segments.map(|segments| (segments, head.database));
+    let segments = files.map(|FilesOfImage { reader, storage }| {
+        let source = storage.map(|storage| SegmentSource::new(storage, head.database));
+        source.into_iter().for_each(|it| db.instance.memory().buffer_cache.set_source(it));
+        (reader, head.database)
+    });
     Load::new(&db, tables, segments)?.all(&mut blocks, report)?;
     db.instance.memory().header().account.open_reserve(false);
     db.set_names().iter().try_for_each(|name| check_links(&db, &db.set(name)?))?;
@@ -420,7 +434,8 @@ impl<'d, 's> Load<'d, 's> {
         let placed = at.directory().place(alloc, columns.segment, frozen);
         placed.inspect_err(|_| memory.get(frozen).destroy(alloc))?;
         if let Some(stored) = stored {
-            memory.get(frozen).set_stored(stored);
+            set_stored(at, memory.get(frozen), stored);
+            memory.make_room_in_cache(0);
         }
         for (ordinal, is_seen) in columns.ordinals(block) {
             let row = columns.segment << 16 | ordinal;

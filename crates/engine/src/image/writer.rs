@@ -16,7 +16,7 @@ use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::segment_files::{SegmentWriter, StoredBlock};
-use crate::table::columns::frozen::FrozenSegment;
+use crate::table::columns::pieces::StoredRows;
 use crate::table::{FrozenRows, Piece, Table};
 use crate::transaction::ReadTransaction;
 
@@ -47,13 +47,14 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn save(&self, stream: &mut dyn Write) -> Result<()> {
-        write_image(&self.instance, ImageHead::default(), stream, None).map(|_| ())
+        write_image(&self.instance, ImageHead::default(), stream, None, |_| Ok(())).map(|_| ())
     }
 }
 
 /// Writes an image of what is committed now, and says what it holds and how many bytes it has. With
 /// segment files, frozen segments go there unless they stand there already; else they are a part of
-/// it. The number of the next table and the timestamp in `head` are not inspected.
+/// it. The number of the next table and the timestamp in `head` are not inspected. When all is
+/// written, `seal` makes sure that it stays; then segments stand where they were written.
 ///
 /// # Errors
 /// As [`Database::save`]; `StorageFailed`.
@@ -62,6 +63,7 @@ pub(crate) fn write_image(
     head: ImageHead,
     stream: &mut dyn Write,
     mut segments: Option<&mut SegmentWriter<'_>>,
+    seal: impl FnOnce(&ImageHead) -> Result<()>,
 ) -> Result<(ImageHead, u64)> {
     // What there is as of the snapshot; a table that is dropped later can be read on.
     let catalog = db.catalog();
@@ -97,7 +99,12 @@ pub(crate) fn write_image(
     }
     blocks.payload.extend(count.to_le_bytes());
     blocks.close(END)?;
-    blocks.finish_segments()?;
+    blocks.finish()?;
+    seal(&head)?;
+    for (rows, stored) in blocks.placed {
+        rows.note_stored(stored);
+    }
+    db.memory().make_room_in_cache(0);
     Ok((head, blocks.bytes))
 }
 
@@ -121,8 +128,8 @@ struct Blocks<'s, 't, 'f> {
     payload: Vec<u8>,
     bytes: u64,
     segments: Option<&'s mut SegmentWriter<'f>>,
-    /// Where blocks will stand when the files are synced.
-    placed: Vec<(&'t FrozenSegment, StoredBlock)>,
+    /// Where blocks will stand when the image has its name.
+    placed: Vec<(StoredRows<'t>, StoredBlock)>,
 }
 
 impl<'t> Blocks<'_, 't, '_> {
@@ -160,16 +167,22 @@ impl<'t> Blocks<'_, 't, '_> {
             let visible = rows.visible().unwrap_or_default();
             Columns::put(&mut self.payload, number, segment, visible);
             let Some(segments) = &mut self.segments else {
+                rows.ask_all()?;
                 self.payload.extend_from_slice(rows.block().bytes());
                 return self.close(COLUMNS);
             };
-            let frozen = rows.segment();
-            let stored = segments.place(rows.block(), frozen.stored());
-            let stored = stored.map_err(|error| storage_failed(&error))?;
-            self.placed.push((frozen, stored));
+            let stored = match segments.keep(rows.segment().stored()) {
+                Some(stored) => stored,
+                None => {
+                    rows.ask_all()?;
+                    segments.write(rows.block()).map_err(|error| storage_failed(&error))?
+                }
+            };
+            self.placed.push((rows.stored_rows(), stored));
             self.payload.extend(stored.to_bytes());
             return self.close(STORED);
         }
+        rows.ask_all()?;
         let mut bytes = Vec::new();
         for i in (0..rows.len()).filter(|&i| rows.sees(i)) {
             rows.copy_row(i, &mut bytes);
@@ -191,14 +204,12 @@ impl<'t> Blocks<'_, 't, '_> {
         Ok(())
     }
 
-    /// When the segment files are synced, segments stand where they were written.
-    fn finish_segments(&mut self) -> Result<()> {
-        let Some(segments) = &mut self.segments else { return Ok(()) };
-        segments.finish().map_err(|error| storage_failed(&error))?;
-        for (frozen, stored) in self.placed.drain(..) {
-            frozen.set_stored(stored);
+    /// Makes sure that what segment files hold stays, and hands on what is written of the image.
+    fn finish(&mut self) -> Result<()> {
+        if let Some(segments) = &mut self.segments {
+            segments.finish().map_err(|error| storage_failed(&error))?;
         }
-        Ok(())
+        self.stream.flush().map_err(|error| stream_failed(&error))
     }
 
     fn close_rows(&mut self) -> Result<()> {
@@ -222,10 +233,13 @@ impl<'t> Blocks<'_, 't, '_> {
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.bytes += bytes.len() as u64;
-        self.stream.write_all(bytes).map_err(|error| {
-            Error::new(ErrorKind::StreamFailed).because(format!("writing an image: {error}"))
-        })
+        self.stream.write_all(bytes).map_err(|error| stream_failed(&error))
     }
+}
+
+#[cold]
+fn stream_failed(error: &io::Error) -> Error {
+    Error::new(ErrorKind::StreamFailed).because(format!("writing an image: {error}"))
 }
 
 #[cold]

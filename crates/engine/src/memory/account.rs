@@ -78,8 +78,15 @@ pub struct MemoryUse {
     pub indexes: u64,
     /// Write sets, queues, slot caches, catalogue, frozen rows that transactions were given.
     pub internal: u64,
-    /// The columns of frozen segments.
+    /// The columns of frozen segments, as far as they are in memory.
     pub columns: u64,
+    /// Columns of paged tables that were evicted: no part of `columns` nor of `held`. They stand
+    /// in segment files and come back when they are asked for.
+    pub evicted: u64,
+    /// Of `columns`, what could be evicted: the content of the buffer cache.
+    pub cached: u64,
+    /// Bytes of columns that were read again since the database was opened.
+    pub read_back: u64,
     /// The buffers of the log.
     pub log: u64,
     /// The head of the region.
@@ -107,8 +114,9 @@ pub(crate) struct AccountState {
     /// much may be for it to be given what is free in pages in use, some of which the reserve gave.
     normal_max: AtomicU64,
     blocks_max: AtomicU64,
-    /// Pages handed out, in bytes.
+    /// Pages handed out, in bytes; and of these, what was evicted and is no memory meanwhile.
     pub(crate) used: AtomicU64,
+    evicted: AtomicU64,
     /// Live bytes by purpose of blocks that no slot's cache accounts for.
     pub(crate) live: [AtomicU64; PURPOSES],
     /// From how many bytes in use on the program is warned, and whether that is due.
@@ -130,10 +138,33 @@ pub(crate) const WARNING_DUE: u32 = 1;
 pub(crate) const WARNING_GIVEN: u32 = 2;
 
 impl AccountState {
-    /// Notes that so many bytes are in use. A warning is given once; after that, memory in use has
-    /// to fall by a sixteenth first.
+    /// Bytes in use.
+    #[inline]
+    pub(crate) fn in_use(&self) -> u64 {
+        // One may be read before the other changes with it.
+        self.used.load(Relaxed).saturating_sub(self.evicted.load(Relaxed))
+    }
+
+    /// Bytes of pages handed out that are no memory.
+    pub(crate) fn evicted(&self) -> u64 {
+        self.evicted.load(Relaxed)
+    }
+
+    /// Notes that so many bytes of pages handed out are no memory. The pages' latch is held.
+    pub(crate) fn set_evicted(&self, bytes: u64) {
+        self.evicted.store(bytes, Relaxed);
+        self.warn();
+    }
+
+    /// Notes how many bytes of pages are handed out.
     pub(crate) fn set_used(&self, bytes: u64) {
         self.used.store(bytes, Relaxed);
+        self.warn();
+    }
+
+    /// A warning is given once; after that, memory in use has to fall by a sixteenth first.
+    fn warn(&self) {
+        let bytes = self.in_use();
         let (warn_at, warning) = (self.warn_at.load(Relaxed), self.warning.load(Relaxed));
         if warn_at == 0 {
             return;
@@ -162,14 +193,14 @@ impl AccountState {
     #[inline]
     pub(crate) fn allows(&self, bytes: u64, emergency: bool) -> bool {
         let limit = if emergency { &self.budget } else { &self.normal_max };
-        self.used.load(Relaxed) + bytes <= limit.load(Relaxed)
+        self.in_use() + bytes <= limit.load(Relaxed)
     }
 
     /// Whether little is left but the reserve.
     #[inline]
     pub(crate) fn is_short(&self) -> bool {
         let most = self.normal_max.load(Relaxed);
-        self.used.load(Relaxed) > most - most / 32
+        self.in_use() > most - most / 32
     }
 
     /// Says that the region is so small that all blocks share pages.
@@ -194,13 +225,13 @@ impl AccountState {
     /// them, whatever is free where it has given pages.
     #[inline]
     pub(crate) fn allows_blocks(&self) -> bool {
-        self.used.load(Relaxed) <= self.blocks_max.load(Relaxed)
+        self.in_use() <= self.blocks_max.load(Relaxed)
     }
 
     /// Whether so many bytes leave the reserve alone where all blocks share pages, `free` of which
     /// are free in those that are in use.
     pub(crate) fn allows_shared(&self, bytes: u64, free: u64) -> bool {
-        let left = self.budget.load(Relaxed).saturating_sub(self.used.load(Relaxed)) + free;
+        let left = self.budget.load(Relaxed).saturating_sub(self.in_use()) + free;
         self.is_small() && left >= self.reserve.load(Relaxed) + bytes
     }
 
@@ -228,7 +259,7 @@ impl AccountState {
         Error::new(ErrorKind::BudgetReached).because(format!(
             "{} more bytes were needed, {} of {} are in use{program} and {} are kept in reserve",
             bytes,
-            self.used.load(Relaxed),
+            self.in_use(),
             self.budget.load(Relaxed),
             self.reserve.load(Relaxed),
         ))

@@ -15,6 +15,7 @@ use super::counts::Counts;
 use super::latch::Latch;
 #[cfg(shuttle)]
 use super::modelled;
+use super::pages::buffer_cache::BufferCache;
 use super::pages::{self, PageKind};
 use super::region::{MAGIC, Ref, Region, RegionHeader};
 use super::retire::RetireQueue;
@@ -40,6 +41,8 @@ pub(crate) enum AllocationClass {
 pub(crate) struct Memory {
     region: Region,
     heavy_barrier: bool,
+    /// Which of the columns in the region can be evicted.
+    pub(crate) buffer_cache: BufferCache,
 }
 
 /// A handle to allocate by: the memory, through the cache of the slot that a transaction holds.
@@ -101,7 +104,8 @@ impl Memory {
     /// Formats `region` for a new database with this budget.
     pub(crate) fn format(region: Region, budget: u64) -> Result<Self> {
         lay_out(&region, budget.min(region.capacity()))?;
-        Ok(Self { region, heavy_barrier: super::barrier::is_offered() })
+        let (heavy_barrier, buffer_cache) = (super::barrier::is_offered(), BufferCache::default());
+        Ok(Self { region, heavy_barrier, buffer_cache })
     }
 
     /// Keeps what is committed, now and later, from being swapped out.
@@ -121,6 +125,7 @@ impl Memory {
         let account = &self.header().account;
         let (budget, warn_at) = (account.budget.load(Relaxed), account.warn_at.load(Relaxed));
         let kept = pages::kept(&self.region);
+        self.buffer_cache.clear();
         self.region.clear_header();
         lay_out(&self.region, budget)?;
         self.header().account.warn_at.store(warn_at, Relaxed);
@@ -251,10 +256,12 @@ impl Memory {
             }
         }
         let [rows, segments, indexes, internal, columns] = live;
-        let (held, log) = (account.used.load(Relaxed), account.outside.load(Relaxed));
+        let (held, log) = (account.in_use(), account.outside.load(Relaxed));
+        let evicted = account.evicted();
+        let columns = columns.saturating_sub(evicted);
         let overhead = pages::overhead(&self.region);
         // Others may allocate while this adds up.
-        let live = live.iter().sum::<u64>().saturating_add(log + overhead);
+        let live = live.iter().sum::<u64>().saturating_add(log + overhead).saturating_sub(evicted);
         MemoryUse {
             budget: account.budget.load(Relaxed),
             reserve: account.reserve.load(Relaxed),
@@ -265,6 +272,9 @@ impl Memory {
             indexes,
             internal,
             columns,
+            evicted,
+            cached: self.buffer_cache.bytes(),
+            read_back: self.buffer_cache.bytes_read(),
             log,
             overhead,
             free: held.saturating_sub(live),
@@ -431,7 +441,8 @@ impl<'m> Allocator<'m> {
     ) -> Result<u64> {
         let batch = (PAGE_SIZE / 4 / size_of_class(size_class)).clamp(2, MAGAZINE_SIZE);
         let mut blocks = [0; MAGAZINE_SIZE];
-        let taken = take_blocks(&self.memory.region, size_class, &mut blocks[..batch], class)?;
+        let take = || take_blocks(&self.memory.region, size_class, &mut blocks[..batch], class);
+        let taken = self.memory.or_evict(PAGE_SIZE as u64, take)?;
         // Handed out from the end: store in descending order so that addresses ascend.
         for (i, block) in blocks[..taken].iter().rev().enumerate() {
             magazine.blocks[i].store(*block, Relaxed);
@@ -445,7 +456,8 @@ impl<'m> Allocator<'m> {
     pub(crate) fn take_run(&self, size: usize, class: AllocationClass) -> Result<u64> {
         let count = u32::try_from(size.div_ceil(PAGE_SIZE))
             .map_err(|_| Error::new(ErrorKind::BudgetReached))?;
-        let page = pages::take_pages(&self.memory.region, count, PageKind::RUN, class)?;
+        let take = || pages::take_pages(&self.memory.region, count, PageKind::RUN, class);
+        let page = self.memory.or_evict(u64::from(count) << PAGE_SHIFT, take)?;
         Ok(u64::from(page) << PAGE_SHIFT)
     }
 }

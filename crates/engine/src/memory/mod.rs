@@ -4,7 +4,8 @@
 //! offset ([`Ref`]), never by pointer. The files, bottom first: [`atomic`] (the words that threads
 //! share), [`latch`], [`region`] (the range and the system calls), [`aligned`] (bytes as numbers),
 //! [`class`] (size classes), [`account`] (budget and reserve), [`counts`] (what the holder of a
-//! slot counts), [`pages`] (16 KiB pages and runs of them), [`allocator`] (blocks, and each slot's
+//! slot counts), [`pages`] (16 KiB pages and runs of them, and
+//! what can leave memory and come back), [`allocator`] (blocks, and each slot's
 //! cache), [`row_blocks`] (blocks of rows), [`retire`] (what waits for its last reader),
 //! [`barrier`] (how a reclaimer finds out who reads), [`blocks`] (the allocator by itself, to be
 //! measured), [`scratch`] (room to work in).

@@ -362,3 +362,23 @@ modelled_atomic!(AtomicU8, u8);
 modelled_atomic!(AtomicU16, u16);
 modelled_atomic!(AtomicU32, u32);
 modelled_atomic!(AtomicU64, u64);
+
+impl AtomicU64 {
+    pub(crate) fn fetch_or(&self, bits: u64, order: Ordering) -> u64 {
+        self.step();
+        empty_own_buffer();
+        self.0.fetch_or(bits, order)
+    }
+
+    pub(crate) fn fetch_and(&self, bits: u64, order: Ordering) -> u64 {
+        self.step();
+        empty_own_buffer();
+        self.0.fetch_and(bits, order)
+    }
+
+    pub(crate) fn swap(&self, word: u64, order: Ordering) -> u64 {
+        self.step();
+        empty_own_buffer();
+        self.0.swap(word, order)
+    }
+}

@@ -4,7 +4,12 @@
 //! is free, cut into blocks of a size class, or part of a run. Free runs are kept in lists by the
 //! power of two of their length, with the length written at both ends, so that freeing merges with
 //! both neighbours in constant time. Everything here happens under one latch; slots' caches keep
-//! it rare. The budget is checked here: a page is the unit in which memory is counted.
+//! it rare. The budget is checked here: a page is the unit in which memory is counted. Parts of
+//! runs can be evicted and restored ([`buffer_cache`]); they are counted by the byte.
+
+pub(crate) mod buffer_cache;
+
+use std::ops::Range;
 
 use super::allocator::AllocationClass;
 use super::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Relaxed};
@@ -156,6 +161,43 @@ pub(crate) fn give_back(region: &Region, page: u32) {
         unlink(region, first);
     }
     link(region, first, count);
+}
+
+/// Gives whole pages of the system in runs in use back to it, until [`restore`]. Nobody reads them
+/// meanwhile.
+pub(crate) fn evict(region: &Region, bytes: Range<u64>) {
+    if !bytes.is_empty() {
+        // Where the system says no, it has them still: they are counted as the caller knows them.
+        region.release(bytes.start, bytes.end);
+        let account = &region.header().account;
+        let _latched = region.header().pages.latch.lock();
+        account.set_evicted(account.evicted() + (bytes.end - bytes.start));
+    }
+}
+
+/// Makes pages that were evicted memory again; their content is anything.
+///
+/// # Errors
+/// `BudgetReached`, `OutOfMachineMemory`.
+pub(crate) fn restore(region: &Region, bytes: Range<u64>) -> Result<()> {
+    let len = bytes.end - bytes.start;
+    let account = &region.header().account;
+    {
+        let _latched = region.header().pages.latch.lock();
+        let program = region.program().bytes();
+        if !account.allows(len.saturating_add(program), false) {
+            return Err(account.budget_reached(len, program));
+        }
+        account.set_evicted(account.evicted() - len);
+    }
+    region.populate(bytes.start, bytes.end).inspect_err(|_| evict(region, bytes))
+}
+
+/// Says that so many bytes which are evicted are about to be freed.
+pub(crate) fn forget_evicted(region: &Region, bytes: u64) {
+    let account = &region.header().account;
+    let _latched = region.header().pages.latch.lock();
+    account.set_evicted(account.evicted() - bytes);
 }
 
 /// Commits the first `bytes` of the pages, so that using them meets no page fault.

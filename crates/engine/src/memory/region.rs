@@ -469,15 +469,7 @@ impl Region {
             // small ones serve.
             unsafe { libc::madvise(address, len, libc::MADV_HUGEPAGE) };
         }
-        // SAFETY: populating mapped pages changes no content.
-        let done = unsafe { libc::madvise(address, len, libc::MADV_POPULATE_WRITE) };
-        // SAFETY: errno of this thread.
-        let code = if done == 0 { 0 } else { unsafe { *libc::__errno_location() } };
-        match code {
-            libc::ENOMEM | libc::EFAULT => return Err(out_of_memory(to - from)),
-            // Kernels before 5.14 have no populate: the pages fault in one by one.
-            _ => {}
-        }
+        self.populate(from, to)?;
         if self.locked { self.lock(from, to) } else { Ok(()) }
     }
 
@@ -514,6 +506,29 @@ impl Region {
         )))
     }
 
+    /// Whether pages in use may be given back and had again: those of the caller may not, nor what
+    /// is locked.
+    pub(crate) fn can_evict(&self) -> bool {
+        matches!(self.backing, Backing::Anonymous { .. }) && !self.locked
+    }
+
+    /// Makes pages that were given back memory again, so that filling them meets no page fault.
+    ///
+    /// # Errors
+    /// `OutOfMachineMemory`.
+    pub(crate) fn populate(&self, from: u64, to: u64) -> Result<()> {
+        let (address, len) = self.pages_between(from, to);
+        // SAFETY: populating mapped pages changes no content.
+        let done = unsafe { libc::madvise(address, len, libc::MADV_POPULATE_WRITE) };
+        // SAFETY: errno of this thread.
+        let code = if done == 0 { 0 } else { unsafe { *libc::__errno_location() } };
+        match code {
+            libc::ENOMEM | libc::EFAULT => Err(out_of_memory(to - from)),
+            // Kernels before 5.14 have no populate: the pages fault in one by one.
+            _ => Ok(()),
+        }
+    }
+
     /// Gives committed memory from `from` to `to`, multiples of the page size, back to the system;
     /// it reads as zeros when it is used again. `false` if it is the caller's, or the system's no.
     pub(crate) fn release(&self, from: u64, to: u64) -> bool {
@@ -543,7 +558,7 @@ impl Drop for Region {
 }
 
 /// Bytes of a page of the system.
-fn page_size() -> usize {
+pub(super) fn page_size() -> usize {
     // SAFETY: asks for a number.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096).max(1)
 }

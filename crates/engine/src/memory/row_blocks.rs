@@ -275,7 +275,8 @@ fn granules_of(size: usize) -> Option<usize> {
 fn open_page(alloc: Allocator<'_>, class: AllocationClass) -> Result<u64> {
     close_page(alloc);
     let region = alloc.region();
-    let number = pages::take_pages(region, 1, PageKind::ROWS, class)?;
+    let take = || pages::take_pages(region, 1, PageKind::ROWS, class);
+    let number = alloc.memory.or_evict(PAGE_SIZE as u64, take)?;
     let entry = pages::entry(region, number);
     entry.used.store(0, Relaxed);
     entry.fresh.store(0, Relaxed);

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::checkpoint::{self, NEW_IMAGE, image_timestamp};
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
-use crate::image::{self, ImageHead};
+use crate::image::{self, FilesOfImage, ImageHead};
 use crate::log::Progress;
 use crate::log::file::{self, DatabaseId, new_database_id};
 use crate::log::reader::{Damage, End, FrameAt, Next, Reader, Unreadable};
@@ -27,7 +27,7 @@ use crate::log::record::Frame;
 use crate::log::writer::{Log, LogEnd};
 use crate::options::{LogOptions, Options};
 use crate::replay::{self, Replay, damaged};
-use crate::segment_files::{self, SegmentReader};
+use crate::segment_files::{self, SegmentReader, SegmentSource};
 use crate::storage::stream::FileReader;
 use crate::storage::{Folder, Storage};
 
@@ -122,7 +122,8 @@ impl Database {
         let log_options = options.take_log();
         log_options.check()?;
         let lock = storage.lock().map_err(|error| in_use(&error))?;
-        let recovered = recover(&*storage, options, &log_options, RecoverUntil::End, true)?;
+        let recovered =
+            recover(&*storage, options, &log_options, RecoverUntil::End, Some(&storage))?;
         match recovered.end.damage.clone() {
             Some(damage) if !log_options.accept_damage => {
                 recovered.db.instance.set_read_only(damage, lock);
@@ -179,7 +180,7 @@ impl Database {
         until: RecoverUntil,
     ) -> Result<Self> {
         let log_options = options.take_log();
-        let recovered = recover(storage, options, &log_options, until, false)?;
+        let recovered = recover(storage, options, &log_options, until, None)?;
         if let Some(damage) = recovered.end.damage {
             recovered.db.instance.note_damage(damage);
         }
@@ -213,6 +214,8 @@ impl Recovered {
             position: self.end.position,
             timestamp: self.end.timestamp,
         };
+        let source = SegmentSource::new(Arc::clone(&storage), self.database);
+        db.instance.memory().buffer_cache.set_source(source);
         let log = Log::begin(storage, lock, settings, db.instance.slots(), end)?;
         db.instance.attach_log(log, options.checkpoint_after, checkpoint::make_in_turn);
         db.instance.freeze_at_checkpoints(options.freeze_at_checkpoint);
@@ -225,11 +228,13 @@ fn recover(
     options: Options,
     log_options: &LogOptions,
     until: RecoverUntil,
-    goes_on: bool,
+    shared: Option<&Arc<dyn Storage>>,
 ) -> Result<Recovered> {
     let names = storage.names().map_err(|error| storage_failed(&error))?;
     let image = choose_image(storage, &names, until)?;
-    Attempt { storage, log_options, until, goes_on, names: &names }.run(image, options)
+    let names = &names;
+    Attempt { storage, shared, log_options, until, goes_on: shared.is_some(), names }
+        .run(image, options)
 }
 
 /// The newest image that is whole and not too new; `None` if the log is to be read from its
@@ -266,6 +271,8 @@ fn choose_image<'n>(
 /// One attempt to read a folder, from one image on or from the beginning.
 struct Attempt<'a> {
     storage: &'a dyn Storage,
+    /// The same, if it stays open with the database.
+    shared: Option<&'a Arc<dyn Storage>>,
     log_options: &'a LogOptions,
     until: RecoverUntil,
     /// Whether the database is to be written afterwards; if not, no file is changed.
@@ -370,8 +377,11 @@ impl Attempt<'_> {
             reporter.progress.bytes_done = bytes;
             reporter.report_if_due();
         };
-        let segments = Some(SegmentReader::new(self.storage));
-        let read = image::read_image(options, &mut stream, segments, &mut report);
+        let files = FilesOfImage {
+            reader: SegmentReader::new(self.storage),
+            storage: self.shared.cloned(),
+        };
+        let read = image::read_image(options, &mut stream, Some(files), &mut report);
         let (db, head) = read.map_err(|error| {
             let because = format!("{name}: {error}");
             Error::new(error.kind()).because(because)

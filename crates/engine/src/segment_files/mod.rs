@@ -4,14 +4,26 @@
 //! meets it, into a file beside the image, and later images say only where it stands
 //! ([`StoredBlock`]). [`record`] has the bytes of a block in a file, in extents with a checksum
 //! each, [`writer`] writes the files of one checkpoint and knows which of the older ones are still
-//! worth keeping, [`reader`] reads blocks back. `image/FORMAT.md` has the format.
+//! worth keeping, [`reader`] reads blocks back, [`source`] parts of them while the database is
+//! open. `image/FORMAT.md` has the format.
 
 mod reader;
 mod record;
+mod source;
 mod writer;
 
 pub(crate) use reader::SegmentReader;
+pub(crate) use source::{ExtentTable, SegmentSource};
 pub(crate) use writer::SegmentWriter;
+
+/// A block's record, for models, and the checksum of its table.
+#[cfg(all(test, shuttle))]
+pub(crate) fn record_of(block: crate::column::block::Block<'_>) -> (Vec<u8>, u32) {
+    let mut record = record::table_of(block);
+    let checksum = record::checksum_in(&record);
+    record.extend_from_slice(block.bytes());
+    (record, checksum)
+}
 
 use crate::storage::{number_in, numbered};
 

@@ -61,7 +61,11 @@ impl<'s> SegmentReader<'s> {
 }
 
 /// Checks that a file is the one that is sought.
-fn check_header(header: &[u8; HEADER], database: [u8; 16], file: u64) -> Result<(), &'static str> {
+pub(super) fn check_header(
+    header: &[u8; HEADER],
+    database: [u8; 16],
+    file: u64,
+) -> Result<(), &'static str> {
     let (front, back) = header.split_at(HEADER - 4);
     if header[..8] != *MAGIC || number(back, 0) != Some(checksum_of(front)) {
         return Err("it does not begin like a segment file");
@@ -76,6 +80,6 @@ fn check_header(header: &[u8; HEADER], database: [u8; 16], file: u64) -> Result<
 }
 
 #[cold]
-fn damaged(name: &str, why: &str) -> Error {
+pub(super) fn damaged(name: &str, why: &str) -> Error {
     Error::new(ErrorKind::DamagedImage).because(format!("{name}: {why}"))
 }

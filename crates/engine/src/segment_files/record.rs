@@ -8,8 +8,8 @@ use super::{checksum_of, number};
 use crate::column::block::{BLOCK_LEN_MAX, Block};
 
 /// Bytes of the table before the extents' entries, of an entry, and behind them.
-const FRONT: usize = 8;
-const ENTRY: usize = 16;
+pub(super) const FRONT: usize = 8;
+pub(super) const ENTRY: usize = 16;
 const BACK: usize = 4;
 /// Extents of a block at most: one for each column, and what they have in common.
 const EXTENTS_MAX: usize = 1 << 16;
@@ -39,6 +39,18 @@ pub(super) fn checksum_in(table: &[u8]) -> u32 {
     number(table, table.len() - BACK).unwrap_or_default()
 }
 
+/// Checks that a table has this checksum.
+///
+/// # Errors
+/// What is wrong, in words.
+pub(super) fn checked_table(table: &[u8], checksum: u32) -> Result<(), String> {
+    let stored = checksum_in(table);
+    if stored != checksum || stored != checksum_of(&table[..table.len() - BACK]) {
+        return Err("the table of a record has a wrong checksum".to_owned());
+    }
+    Ok(())
+}
+
 /// The block in a record of which the table has this checksum.
 ///
 /// # Errors
@@ -50,10 +62,7 @@ pub(super) fn block_in(record: &[u8], checksum: u32) -> Result<&[u8], String> {
         return Err("a record has too many extents".to_owned());
     }
     let (table, block) = record.split_at_checked(table_len(count)).ok_or_else(short)?;
-    let stored = checksum_in(table);
-    if stored != checksum || stored != checksum_of(&table[..table.len() - BACK]) {
-        return Err("the table of a record has a wrong checksum".to_owned());
-    }
+    checked_table(table, checksum)?;
     if block.len() > BLOCK_LEN_MAX || number(table, 4) != Some(block.len() as u32) {
         return Err("a record has another length than it says".to_owned());
     }
@@ -72,6 +81,7 @@ pub(super) fn block_in(record: &[u8], checksum: u32) -> Result<&[u8], String> {
     if rest.is_empty() { Ok(block) } else { Err("a record has bytes in no extent".to_owned()) }
 }
 
-fn table_len(extents: usize) -> usize {
+/// Bytes of the table of so many extents.
+pub(super) fn table_len(extents: usize) -> usize {
     FRONT + extents * ENTRY + BACK
 }

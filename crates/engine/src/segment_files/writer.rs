@@ -5,6 +5,7 @@
 //! older file, its blocks are written anew, into the files of this checkpoint, and the file goes
 //! when no image needs it.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use super::record::{checksum_in, table_of};
@@ -76,26 +77,21 @@ impl<'s> SegmentWriter<'s> {
         self.older.get_mut(place)
     }
 
-    /// Where a block stands that stands there already, as somebody says, or is written now.
+    /// Where a block stands that stands there already, as somebody says; `None` if it has to be
+    /// written.
+    pub(crate) fn keep(&mut self, known: Option<StoredBlock>) -> Option<StoredBlock> {
+        let stored = known?;
+        let file = self.older(stored.file)?;
+        let is_kept = file.used * 2 >= file.len;
+        file.is_needed |= is_kept;
+        is_kept.then_some(stored)
+    }
+
+    /// Writes a block, and says where it stands.
     ///
     /// # Errors
     /// The system's error.
-    pub(crate) fn place(
-        &mut self,
-        block: Block<'_>,
-        known: Option<StoredBlock>,
-    ) -> io::Result<StoredBlock> {
-        if let Some(stored) = known
-            && let Some(file) = self.older(stored.file)
-            && file.used * 2 >= file.len
-        {
-            file.is_needed = true;
-            return Ok(stored);
-        }
-        self.write(block)
-    }
-
-    fn write(&mut self, block: Block<'_>) -> io::Result<StoredBlock> {
+    pub(crate) fn write(&mut self, block: Block<'_>) -> io::Result<StoredBlock> {
         let (file, at) = match &mut self.open {
             Some(open) => open,
             None => {
@@ -146,12 +142,14 @@ impl<'s> SegmentWriter<'s> {
         self.last
     }
 
-    /// Removes the files that the image does not refer to, once it is the only one.
+    /// Removes the files that the image does not refer to, once it is the only one, but for those
+    /// that are read again.
     ///
     /// # Errors
     /// The system's error.
-    pub(crate) fn remove_others(&self) -> io::Result<()> {
-        let mut others = self.older.iter().filter(|file| !file.is_needed);
+    pub(crate) fn remove_others(&self, read: &BTreeSet<u64>) -> io::Result<()> {
+        let is_needed = |file: &&Older| file.is_needed || read.contains(&file.number);
+        let mut others = self.older.iter().filter(|file| !is_needed(file));
         others.try_for_each(|file| self.storage.remove(&name_of(file.number)))
     }
 }

@@ -6,6 +6,7 @@
 
 use remanent_schema::{IndexKind, IndexSchema, KeyBuffer, TableSchema};
 
+use super::columns::paging::keep_key;
 use super::rows::segment::{is_frozen, last_of, newest_of};
 use super::rows::version::{Version, bytes_at, chain, visible};
 use super::table::{IndexCore, IndexHead, TableAt, TableCore, TableRoot};
@@ -105,6 +106,7 @@ impl<'m> TableAt<'m> {
         let core = self.core;
         let numbers = core.next_index()?;
         let index = IndexCore::new(core, numbers, schema, 0)?;
+        keep_key(*self, &index.plan)?;
         let builder = Builder { table: *self, alloc, snapshot };
         let root = match index.schema.kind {
             IndexKind::Ordered => builder.build_ordered(&index)?,

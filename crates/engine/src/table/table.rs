@@ -82,6 +82,8 @@ pub(crate) struct TableCore {
     pub(super) created: AtomicU64,
     /// `IN_SETS` and `IN_SORTED_SETS`, or 0.
     sets: AtomicU8,
+    /// Which columns indexes that are being built need in memory (`columns/paging.rs`).
+    pub(super) kept: AtomicU64,
 }
 
 /// Of a table: its rows can be owners or members of a set.
@@ -148,6 +150,7 @@ impl TableCore {
             life: AtomicU64::new(maker),
             created: AtomicU64::new(u64::MAX),
             sets: AtomicU8::new(0),
+            kept: AtomicU64::new(0),
         }
     }
 

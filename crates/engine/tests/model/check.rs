@@ -97,7 +97,7 @@ impl Checker<'_, '_> {
                     let sees = |i: &usize| {
                         rows.visible().is_none_or(|bits| bits[i / 64] >> (i % 64) & 1 == 1)
                     };
-                    let columns: Vec<_> = rows.columns().collect();
+                    let columns: Vec<_> = rows.columns().expect("they are in memory").collect();
                     let content = |i: usize| {
                         let mut rooms = vec![Vec::new(); columns.len()];
                         let pairs = columns.iter().zip(&mut rooms);

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use remanent_engine::schema::ColumnType;
-use remanent_engine::{Encoding, FrozenColumn};
+use remanent_engine::{ColumnSummary, Encoding, EncodingSummary, FrozenColumn};
 
 #[cfg(target_arch = "x86_64")]
 use crate::conditions::blocks::{self, Blocks, Numbers};
@@ -53,16 +53,14 @@ pub(crate) struct Columns<'c, 't> {
 impl ColumnComparison {
     /// How two columns of one type are compared; `None` where one is not kept as numbers, or these
     /// are too far apart.
-    pub(crate) fn of(comparison: Comparison, columns: &Columns<'_, '_>) -> Option<Self> {
-        let both = [columns.left, columns.right];
-        if columns.left.column_type() != columns.right.column_type()
-            || !both.into_iter().all(has_numbers)
-        {
+    pub(crate) fn of(comparison: Comparison, columns: [&ColumnSummary<'_>; 2]) -> Option<Self> {
+        let [left, right] = columns;
+        if left.column_type() != right.column_type() || !columns.into_iter().all(has_numbers) {
             return None;
         }
         let end = |value: Option<_>| value.and_then(number_of);
-        let base = end(columns.left.min())?.min(end(columns.right.min())?);
-        let greatest = end(columns.left.max())?.max(end(columns.right.max())?);
+        let base = end(left.min())?.min(end(right.min())?);
+        let greatest = end(left.max())?.max(end(right.max())?);
         let farthest = greatest.checked_sub(base)?;
         i64::try_from(farthest).ok()?;
         Some(Self { comparison, base, is_narrow: i32::try_from(farthest).is_ok() })
@@ -158,12 +156,14 @@ impl ColumnComparison {
 }
 
 /// Whether a column's values can be loaded as numbers of 8 bytes.
-fn has_numbers(column: &FrozenColumn<'_>) -> bool {
+fn has_numbers(column: &ColumnSummary<'_>) -> bool {
     let column_type = column.column_type();
     match column.encoding() {
-        Encoding::Constant(value) => number_of(value).is_some(),
-        Encoding::Offsets { .. } => *column_type != ColumnType::Bool,
-        Encoding::Plain { width, .. } => width == 8 && plain::has_numbers(column_type, width),
+        EncodingSummary::Constant(value) => number_of(value).is_some(),
+        EncodingSummary::Offsets { .. } => *column_type != ColumnType::Bool,
+        EncodingSummary::Plain { width, .. } => {
+            width == 8 && plain::has_numbers(column_type, width)
+        }
         _ => false,
     }
 }

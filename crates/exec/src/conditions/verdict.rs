@@ -9,7 +9,9 @@
 use std::sync::Arc;
 
 use remanent_engine::schema::Value;
-use remanent_engine::{Encoding, FrozenColumn, Zones};
+use remanent_engine::{
+    ColumnSummary, Encoding, EncodingSummary, FrozenColumn, Result, Symbols, Zones,
+};
 
 use crate::conditions::automaton::Automaton;
 use crate::conditions::key_set::KeySet;
@@ -63,46 +65,57 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// What a predicate says of a column.
-    pub(crate) fn of(predicate: &dyn ColumnPredicate, column: &FrozenColumn<'_>) -> Self {
+    /// What a predicate says of a column. `whole` gives it with its rows, which a large dictionary
+    /// stands among.
+    ///
+    /// # Errors
+    /// Those of `whole`.
+    pub(crate) fn of<'c>(
+        predicate: &dyn ColumnPredicate,
+        column: &ColumnSummary<'_>,
+        whole: impl FnOnce() -> Result<FrozenColumn<'c>>,
+    ) -> Result<Self> {
         let ends = column.min().and_then(number_of).zip(column.max().and_then(number_of));
         let within = predicate.ranges().zip(ends).map(|(ranges, (least, greatest))| {
             (ranges.and(&NumberRanges::between(least, greatest)), least, greatest)
         });
         if let Some((ranges, least, greatest)) = &within {
             if ranges.as_slice().is_empty() {
-                return Self::None;
+                return Ok(Self::None);
             }
             let all = NumberRange { low: *least, high: *greatest };
-            if ranges.as_slice() == [all] && column.nulls().is_none() {
-                return Self::All;
+            if ranges.as_slice() == [all] && !column.has_nulls() {
+                return Ok(Self::All);
             }
         }
         let ranges = within.map(|(ranges, ..)| ranges);
-        match column.encoding() {
-            Encoding::Constant(value) if column.nulls().is_none() => {
-                match meets(predicate, from_values(column.column_type(), vec![value])) {
-                    Some(meets) if meets[0] => Self::All,
-                    Some(_) => Self::None,
-                    None => Self::Unknown,
-                }
+        Ok(match column.encoding() {
+            EncodingSummary::Constant(value) if !column.has_nulls() => {
+                Self::of_constant(predicate, column, value)
             }
-            Encoding::Dictionary { code_width, values, .. }
-                if code_width <= 2 && values.len() <= DICTIONARY_MAX =>
+            EncodingSummary::Dictionary { code_width, count, values }
+                if code_width <= 2 && count <= DICTIONARY_MAX =>
             {
+                let values = match values {
+                    Some(values) => values,
+                    None => match whole()?.encoding() {
+                        Encoding::Dictionary { values, .. } => values,
+                        _ => return Ok(Self::Unknown),
+                    },
+                };
                 let values = dictionary_values(column.column_type(), &values);
                 Self::table(predicate, column, values)
             }
-            Encoding::Offsets { min, width: 1, .. } => {
+            EncodingSummary::Offsets { min, width: 1 } => {
                 match consecutive(min, 256, column.column_type()) {
                     Some(values) => Self::table(predicate, column, Decoded { values, valid: None }),
                     None => Self::Unknown,
                 }
             }
-            Encoding::Offsets { min, .. } => {
+            EncodingSummary::Offsets { min, .. } => {
                 ranges.map_or(Self::Unknown, |ranges| Self::offset_ranges(&ranges, min))
             }
-            Encoding::Plain { width, .. } => match ranges {
+            EncodingSummary::Plain { width } => match ranges {
                 Some(ranges) if plain::has_numbers(column.column_type(), width) => {
                     match ranges.as_slice().len() {
                         ..=RANGES_MAX => Self::Plain(ranges),
@@ -111,20 +124,38 @@ impl Verdict {
                 }
                 _ => Self::Unknown,
             },
-            Encoding::Strings { .. } => match predicate.pattern() {
+            EncodingSummary::Strings => match predicate.pattern() {
                 Some(pattern) => Self::Like(Arc::clone(pattern)),
                 None => Self::Unknown,
             },
-            Encoding::Fsst { symbols, .. } => {
-                let Some(pattern) = predicate.pattern() else { return Self::Unknown };
-                if let Some(bound) = pattern.bound() {
-                    return Self::BoundCodes(Box::new(BoundOnCodes::new(bound, &symbols)));
-                }
-                let automaton = pattern.parts().and_then(|it| Automaton::new(it, &symbols));
-                automaton.map_or(Self::Unknown, |it| Self::LikeCodes(Box::new(it)))
-            }
+            EncodingSummary::Fsst { symbols } => match predicate.pattern() {
+                Some(pattern) => Self::of_symbols(pattern, &symbols),
+                None => Self::Unknown,
+            },
             _ => Self::Unknown,
+        })
+    }
+
+    /// One value that all rows have.
+    fn of_constant(
+        predicate: &dyn ColumnPredicate,
+        column: &ColumnSummary<'_>,
+        value: Value<'_>,
+    ) -> Self {
+        match meets(predicate, from_values(column.column_type(), vec![value])) {
+            Some(meets) if meets[0] => Self::All,
+            Some(_) => Self::None,
+            None => Self::Unknown,
         }
+    }
+
+    /// A pattern that is searched for in text of these symbols.
+    fn of_symbols(pattern: &Arc<dyn TextPattern>, symbols: &Symbols<'_>) -> Self {
+        if let Some(bound) = pattern.bound() {
+            return Self::BoundCodes(Box::new(BoundOnCodes::new(bound, symbols)));
+        }
+        let automaton = pattern.parts().and_then(|it| Automaton::new(it, symbols));
+        automaton.map_or(Self::Unknown, |it| Self::LikeCodes(Box::new(it)))
     }
 
     /// Ranges of numbers that are so much more than the least.
@@ -141,13 +172,13 @@ impl Verdict {
     /// A table by the codes or offsets, whose values are given.
     fn table(
         predicate: &dyn ColumnPredicate,
-        column: &FrozenColumn<'_>,
+        column: &ColumnSummary<'_>,
         values: Decoded<'_>,
     ) -> Self {
         let Some(truths) = meets(predicate, values) else { return Self::Unknown };
-        let null = match column.nulls() {
-            None => false,
-            Some(_) => {
+        let null = match column.has_nulls() {
+            false => false,
+            true => {
                 let null = from_values(column.column_type(), vec![Value::Null]);
                 match meets(predicate, null) {
                     Some(meets) => meets[0],
@@ -158,7 +189,7 @@ impl Verdict {
         if !null && !truths.contains(&true) {
             return Self::None;
         }
-        if (null || column.nulls().is_none()) && !truths.contains(&false) {
+        if (null || !column.has_nulls()) && !truths.contains(&false) {
             return Self::All;
         }
         if let Some(range) = only_range(&truths) {
@@ -172,7 +203,7 @@ impl Verdict {
 
     /// What the keys that a join wants say of a column; nothing where it is not numbers that are
     /// kept as offsets, or as they lie in rows.
-    pub(crate) fn of_keys(keys: &WantedNumbers, column: &FrozenColumn<'_>) -> Self {
+    pub(crate) fn of_keys(keys: &WantedNumbers, column: &ColumnSummary<'_>) -> Self {
         if let (Some(least), Some(greatest)) =
             (column.min().and_then(number_of), column.max().and_then(number_of))
             && !keys.may_have_between(least, greatest)
@@ -180,15 +211,15 @@ impl Verdict {
             return Self::None;
         }
         match column.encoding() {
-            Encoding::Constant(value) => match number_of(value) {
+            EncodingSummary::Constant(value) => match number_of(value) {
                 Some(number) if keys.may_have(number) => Self::All,
                 _ => Self::None,
             },
-            Encoding::Offsets { min, .. } => match keys {
+            EncodingSummary::Offsets { min, .. } => match keys {
                 WantedNumbers::Set(keys) => Self::Among { keys: Arc::clone(keys), min },
                 WantedNumbers::Sketch(keys) => Self::MaybeAmong { keys: Arc::clone(keys), min },
             },
-            Encoding::Plain { width: 8, .. } => match keys {
+            EncodingSummary::Plain { width: 8 } => match keys {
                 WantedNumbers::Sketch(keys) if plain::has_numbers(column.column_type(), 8) => {
                     Self::MaybeAmong { keys: Arc::clone(keys), min: 0 }
                 }

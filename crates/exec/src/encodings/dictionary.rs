@@ -3,8 +3,8 @@
 //! Rows of every batch then take their views by their codes; the text itself is copied once, and
 //! the caller keeps it for as long as there are views.
 
+use remanent_engine::DictionaryValues;
 use remanent_engine::schema::ColumnType;
-use remanent_engine::{Encoding, FrozenColumn};
 
 use crate::rows::Rows;
 use crate::text_view::{TextViews, view_of};
@@ -16,10 +16,9 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// The views of a column's dictionary, and the bytes that they lead into, if it is one of text.
-    pub fn of(column: &FrozenColumn<'_>) -> Option<(Self, Vec<u8>)> {
-        let Encoding::Dictionary { values, .. } = column.encoding() else { return None };
-        if !is_text(column.column_type()) {
+    /// The views of the values of a column, and the bytes that they lead into, if they are text.
+    pub fn of(column: &ColumnType, values: &DictionaryValues<'_>) -> Option<(Self, Vec<u8>)> {
+        if !is_text(column) {
             return None;
         }
         let mut text = Vec::new();

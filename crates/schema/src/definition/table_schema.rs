@@ -36,6 +36,28 @@ pub struct TableSchema {
     pub indexes: Vec<IndexSchema>,
     /// The set whose relation the table is: each row says who is a member of whom.
     pub set: Option<SetSchema>,
+    /// Where its rows are kept.
+    pub storage: TableStorage,
+}
+
+/// Where the rows of a table are kept.
+///
+/// # Examples
+/// ```
+/// # use remanent_schema::*;
+/// let schema = TableSchema::new("T").column("a", ColumnType::I64).storage(TableStorage::Paged);
+/// assert_eq!(schema.storage, TableStorage::Paged);
+/// assert_eq!(TableStorage::default(), TableStorage::Memory);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TableStorage {
+    /// In memory, all of them.
+    #[default]
+    Memory = 0,
+    /// Columns of frozen segments that stand in a file may leave memory; they are read again when
+    /// they are needed. Rows that are not frozen, indexes and the columns of their keys stay.
+    Paged = 1,
 }
 
 /// An index of a table.
@@ -115,7 +137,22 @@ impl TableSchema {
     /// assert_eq!(schema.build(), Err(SchemaError::NoColumns));
     /// ```
     pub fn new(name: impl Into<String>) -> TableSchema {
-        TableSchema { name: name.into(), columns: Vec::new(), indexes: Vec::new(), set: None }
+        TableSchema {
+            name: name.into(),
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            set: None,
+            storage: TableStorage::Memory,
+        }
+    }
+
+    /// Says where the rows are kept.
+    ///
+    /// # Examples
+    /// See [`TableStorage`].
+    pub fn storage(mut self, storage: TableStorage) -> TableSchema {
+        self.storage = storage;
+        self
     }
 
     /// Adds a column that is never NULL.

@@ -9,7 +9,9 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     self, ColumnOption, Expr, GeneratedAs, ReferentialAction, SequenceOptions, TableConstraint,
 };
-use remanent_engine::schema::{Column as StoredColumn, IndexSchema, KeyPart, TableSchema};
+use remanent_engine::schema::{
+    Column as StoredColumn, IndexSchema, KeyPart, TableSchema, TableStorage,
+};
 
 use super::store::ObjectId;
 use super::stored::{
@@ -17,6 +19,7 @@ use super::stored::{
     StoredTable,
 };
 use super::table::{Action, Check};
+use super::table_parameters::storage_of;
 use super::written;
 use crate::error::{Error, Result, SqlState};
 use crate::names::{Name, check_new, fold, quoted};
@@ -30,6 +33,7 @@ pub(crate) struct Definition {
     pub(crate) keys: Vec<Key>,
     pub(crate) checks: Vec<Check>,
     pub(crate) references: Vec<ReferenceDefinition>,
+    pub(crate) storage: TableStorage,
 }
 
 /// What a column is to be.
@@ -97,6 +101,7 @@ impl Definition {
             keys: Vec::new(),
             checks: Vec::new(),
             references: Vec::new(),
+            storage: storage_of(&create.table_options)?,
         };
         for column in &create.columns {
             definition.add_column(column, schema)?;
@@ -417,7 +422,7 @@ impl Definition {
             let index = IndexSchema::new(key.name.as_str(), parts).unique();
             schema = schema.index(IndexSchema { primary: key.primary, ..index });
         }
-        Ok(schema)
+        Ok(schema.storage(self.storage))
     }
 }
 
@@ -550,6 +555,8 @@ impl Definition {
             keys: keys.collect(),
             checks: checks.collect::<Result<_>>()?,
             references: references.collect::<Result<_>>()?,
+            // The engine's schema says it.
+            storage: TableStorage::default(),
         })
     }
 }

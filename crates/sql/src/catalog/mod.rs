@@ -18,4 +18,5 @@ pub(crate) mod statistics;
 pub(crate) mod store;
 pub(crate) mod stored;
 pub(crate) mod table;
+pub(crate) mod table_parameters;
 pub(crate) mod written;

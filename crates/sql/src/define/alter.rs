@@ -16,6 +16,7 @@ use crate::catalog::definition::Definition;
 use crate::catalog::role::Actor;
 use crate::catalog::snapshot::Relation;
 use crate::catalog::table::Table;
+use crate::catalog::table_parameters::storage_in;
 use crate::catalog::written;
 use crate::context::StatementContext;
 use crate::define::dependents;
@@ -141,6 +142,14 @@ async fn alter_one(
             definition.name = new.clone();
             rebuild::rebuild(context, table, definition, Change::same(table)).await?;
             return Ok(new);
+        }
+        Op::SetOptionsParens { options } => {
+            let mut definition = definition_of(table);
+            let storage = storage_in(options)?.unwrap_or(definition.storage);
+            if storage != definition.storage {
+                definition.storage = storage;
+                rebuild::rebuild(context, table, definition, Change::same(table)).await?;
+            }
         }
         other => return Err(Error::unsupported(format!("ALTER TABLE {other}"))),
     }

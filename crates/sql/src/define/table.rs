@@ -15,6 +15,7 @@ use crate::catalog::sequence::Options;
 use crate::catalog::store::{Kind, Object, ObjectId};
 use crate::catalog::stored;
 use crate::catalog::table::Table;
+use crate::catalog::table_parameters::storage_of;
 use crate::change::change_in;
 use crate::context::StatementContext;
 use crate::define::DropOptions;
@@ -89,6 +90,7 @@ fn definition_like(
         keys: Vec::new(),
         checks: Vec::new(),
         references: Vec::new(),
+        storage: storage_of(&create.table_options)?,
     })
 }
 
@@ -122,6 +124,7 @@ async fn create_table_as(
         keys: Vec::new(),
         checks: Vec::new(),
         references: Vec::new(),
+        storage: storage_of(&create.table_options)?,
     };
     for column in &mut definition.columns {
         column.name = column.name.replace([':', '.'], "_");
@@ -440,6 +443,7 @@ pub(crate) fn definition_of(table: &Table) -> Definition {
         keys: keys.collect(),
         checks: table.checks.clone(),
         references: references.collect(),
+        storage: table.handle.schema().storage,
     }
 }
 

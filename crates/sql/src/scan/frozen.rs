@@ -8,7 +8,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::*;
 use datafusion::arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use datafusion::arrow::datatypes as dt;
-use remanent_engine::FrozenColumn;
+use remanent_engine::{ColumnHandle, Encoding, EncodingSummary, FrozenColumn, FrozenRows};
 use remanent_exec::{Decoded, Rows, TextViews, Vector, decode};
 
 use crate::error::{Error, Result};
@@ -22,10 +22,27 @@ pub(crate) struct Dictionary {
     text: Buffer,
 }
 
-/// The views of a column's dictionary, if it is one of text.
-pub(crate) fn dictionary(column: &FrozenColumn<'_>) -> Option<Dictionary> {
-    let (views, text) = remanent_exec::Dictionary::of(column)?;
-    Some(Dictionary { views, text: Buffer::from_vec(text) })
+/// The views of a column's dictionary, if it is one of text. Rows are read only if its values come
+/// with them.
+///
+/// # Errors
+/// As the engine.
+pub(crate) fn dictionary(
+    rows: &FrozenRows<'_>,
+    column: ColumnHandle,
+) -> Result<Option<Dictionary>> {
+    let summary = rows.summary(column)?;
+    let EncodingSummary::Dictionary { values, .. } = summary.encoding() else { return Ok(None) };
+    let views = match values {
+        Some(values) => remanent_exec::Dictionary::of(summary.column_type(), &values),
+        None => match rows.column(column)?.encoding() {
+            Encoding::Dictionary { values, .. } => {
+                remanent_exec::Dictionary::of(summary.column_type(), &values)
+            }
+            _ => None,
+        },
+    };
+    Ok(views.map(|(views, text)| Dictionary { views, text: Buffer::from_vec(text) }))
 }
 
 /// The array of these rows of a column.

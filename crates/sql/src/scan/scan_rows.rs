@@ -256,7 +256,7 @@ impl Segment {
         }
         let dictionaries = read.iter().map(|&place| {
             let Some(column) = request.table.columns.get(place) else { return Ok((place, None)) };
-            Ok((place, frozen::dictionary(&rows.column(column.handle)?)))
+            Ok((place, frozen::dictionary(rows, column.handle)?))
         });
         let dictionaries = dictionaries.collect::<Result<Vec<_>>>()?;
         Ok(Some(Self { rows: held, conditions, dictionaries }))

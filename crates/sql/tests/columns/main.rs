@@ -6,3 +6,4 @@ mod files;
 mod freeze_on_commit;
 mod freeze_on_read;
 mod frozen_loads;
+mod paged;

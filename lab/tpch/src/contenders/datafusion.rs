@@ -24,7 +24,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use lab_harness::Outcome;
 use tokio::runtime::Runtime;
 
-use super::Engine;
+use super::{Engine, Setting};
 use crate::data::Data;
 
 const BATCH_ROWS: usize = 8_192;
@@ -40,13 +40,13 @@ pub(super) fn version() -> String {
 }
 
 /// As its makers deliver it.
-pub(super) fn plain(threads: usize) -> Outcome<Box<dyn Engine>> {
-    open(false, threads)
+pub(super) fn plain(setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    open(false, setting.threads)
 }
 
 /// With our rules for the order of joins.
-pub(super) fn ordered(threads: usize) -> Outcome<Box<dyn Engine>> {
-    open(true, threads)
+pub(super) fn ordered(setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    open(true, setting.threads)
 }
 
 fn open(ordered: bool, threads: usize) -> Outcome<Box<dyn Engine>> {

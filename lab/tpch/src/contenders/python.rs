@@ -8,6 +8,7 @@ use std::process::Command;
 
 use lab_harness::Outcome;
 
+use super::Setting;
 use crate::python;
 
 const SCRIPT: &str = include_str!("../../scripts/contender.py");
@@ -21,10 +22,11 @@ pub(super) fn command(
     name: &str,
     package: &str,
     data: &Path,
-    scratch: &Path,
+    setting: &Setting,
 ) -> Outcome<Command> {
     let packages = PACKAGES.iter().find(|(name, _)| *name == package).map_or(&[][..], |p| p.1);
     let python = python::with(&out.join("tpch").join("python"), package, packages)?;
+    let scratch = &setting.folder;
     let script = scratch.join("contender.py");
     fs::write(&script, SCRIPT)?;
     let mut command = Command::new(python);

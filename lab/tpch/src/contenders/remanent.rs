@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use datafusion::arrow::record_batch::RecordBatch;
 use lab_harness::Outcome;
-use remanent_engine::{Database, Options};
+use remanent_engine::{Database, Durability, Options};
 use remanent_sql::{Session, SqlDatabase, Statement};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use super::Engine;
+use super::{Engine, Setting};
 use crate::benchmark::Benchmark;
 use crate::benchmark::schema::{Table, Type};
 use crate::data::Data;
@@ -41,6 +41,15 @@ enum State {
     Frozen,
     /// Frozen, and then half of them changed and changed back, by the transaction that asks.
     Changed,
+    /// Frozen, in tables of which columns may leave memory.
+    Paged,
+}
+
+/// Paged tables in a folder.
+struct Paged {
+    remanent: Remanent,
+    setting: Setting,
+    is_cold: bool,
 }
 
 pub(super) fn version() -> String {
@@ -48,23 +57,33 @@ pub(super) fn version() -> String {
 }
 
 /// Rows as they are inserted.
-pub(super) fn hot(threads: usize) -> Outcome<Box<dyn Engine>> {
-    open(State::Inserted, threads)
+pub(super) fn hot(setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    open(State::Inserted, setting)
 }
 
 /// Rows as COPY leaves them.
-pub(super) fn copied(threads: usize) -> Outcome<Box<dyn Engine>> {
-    open(State::Copied, threads)
+pub(super) fn copied(setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    open(State::Copied, setting)
 }
 
 /// Frozen columns.
-pub(super) fn frozen(threads: usize) -> Outcome<Box<dyn Engine>> {
-    open(State::Frozen, threads)
+pub(super) fn frozen(setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    open(State::Frozen, setting)
 }
 
 /// Frozen columns, of whose rows half were changed.
-pub(super) fn changed(threads: usize) -> Outcome<Box<dyn Engine>> {
-    open(State::Changed, threads)
+pub(super) fn changed(setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    open(State::Changed, setting)
+}
+
+/// Frozen columns of paged tables.
+pub(super) fn paged(setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    open_paged(setting, false)
+}
+
+/// Frozen columns of paged tables, none of which is in memory when a query begins.
+pub(super) fn cold(setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    open_paged(setting, true)
 }
 
 /// Frozen columns in a database that is open, by a session that is given back.
@@ -74,9 +93,20 @@ pub(crate) fn load_frozen(engine: Arc<Database>, data: &Data) -> Outcome<Session
     Ok(remanent.session)
 }
 
-fn open(state: State, threads: usize) -> Outcome<Box<dyn Engine>> {
-    let engine = Arc::new(Database::open(Options::new().budget(BUDGET))?);
-    Ok(Box::new(over(engine, state, threads)?))
+fn open(state: State, setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    let budget = setting.budget.unwrap_or(BUDGET);
+    let engine = Arc::new(Database::open(Options::new().budget(budget))?);
+    Ok(Box::new(over(engine, state, setting.threads)?))
+}
+
+fn open_paged(setting: &Setting, is_cold: bool) -> Outcome<Box<dyn Engine>> {
+    let remanent = over(open_folder(setting, BUDGET)?, State::Paged, setting.threads)?;
+    Ok(Box::new(Paged { remanent, setting: setting.clone(), is_cold }))
+}
+
+fn open_folder(setting: &Setting, budget: u64) -> Outcome<Arc<Database>> {
+    let options = Options::new().budget(budget).durability(Durability::Os).checkpoint_after(0);
+    Ok(Arc::new(Database::open_at(setting.folder.join("database"), options)?))
 }
 
 fn over(engine: Arc<Database>, state: State, threads: usize) -> Outcome<Remanent> {
@@ -92,13 +122,14 @@ impl Engine for Remanent {
         let freezes = match self.state {
             State::Inserted => ", freeze false",
             State::Copied => "",
-            State::Frozen | State::Changed => ", freeze",
+            State::Frozen | State::Changed | State::Paged => ", freeze",
         };
         for table in data.benchmark.tables() {
-            self.session.execute(&create(table))?;
+            let storage = if self.state == State::Paged { " with (storage = paged)" } else { "" };
+            self.session.execute(&format!("{}{storage}", create(table)))?;
             self.copy(table, File::open(data.file(table.name))?, freezes)?;
         }
-        if matches!(self.state, State::Frozen | State::Changed) {
+        if matches!(self.state, State::Frozen | State::Changed | State::Paged) {
             self.session.execute("vacuum full")?;
         }
         let columns = self.session.database().engine().memory().columns;
@@ -106,7 +137,7 @@ impl Engine for Remanent {
             State::Inserted => columns == 0,
             // Of small tables no segment becomes full.
             State::Copied => true,
-            State::Frozen | State::Changed => columns > 0,
+            State::Frozen | State::Changed | State::Paged => columns > 0,
         };
         if !is_expected {
             return Err(format!("{columns} bytes of columns{freezes}").into());
@@ -154,6 +185,52 @@ impl Engine for Remanent {
         let plan: Value = serde_json::from_str(&plan.ok_or("no plan")?)?;
         let (native, all) = operators(&plan[0]["Plan"]);
         Ok(Some(native as f64 / all as f64))
+    }
+}
+
+impl Engine for Paged {
+    fn load(&mut self, data: &Data) -> Outcome<()> {
+        self.remanent.load(data)?;
+        self.remanent.session.database().engine().checkpoint()?;
+        // Opened again with the budget of the run.
+        let nothing = SqlDatabase::new(Arc::new(Database::open(Options::new())?))?;
+        self.remanent.session = nothing.session();
+        let engine = open_folder(&self.setting, self.setting.budget.unwrap_or(BUDGET))?;
+        self.remanent = over(engine, State::Paged, self.setting.threads)?;
+        Ok(())
+    }
+
+    fn before_query(&mut self) -> Outcome<()> {
+        if !self.is_cold {
+            return Ok(());
+        }
+        let engine = self.remanent.session.database().engine();
+        // What was asked for has a second chance.
+        for _ in 0..3 {
+            engine.set_buffer_cache(1);
+        }
+        engine.set_buffer_cache(0);
+        for entry in std::fs::read_dir(self.setting.folder.join("database"))? {
+            let file = File::open(entry?.path())?;
+            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
+        }
+        Ok(())
+    }
+
+    fn column_bytes(&self) -> Option<u64> {
+        Some(self.remanent.session.database().engine().memory().read_back)
+    }
+
+    fn query(&mut self, text: &str) -> Outcome<Vec<RecordBatch>> {
+        self.remanent.query(text)
+    }
+
+    fn explain(&mut self, text: &str) -> Outcome<String> {
+        self.remanent.explain(text)
+    }
+
+    fn native(&mut self, text: &str) -> Outcome<Option<f64>> {
+        self.remanent.native(text)
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::benchmark::queries::Query;
 use crate::command::Choice;
-use crate::contenders::{self, Engine};
+use crate::contenders::{self, Engine, Setting};
 use crate::data::Data;
 use crate::record::spread_of;
 
@@ -34,7 +34,8 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
     let mut records = String::new();
     let run = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     for &scale in &choice.scales {
-        let mut engine = contenders::find("remanent")?.open(1)?;
+        let setting = Setting::of_one_thread(choice.out.join("planned"))?;
+        let mut engine = contenders::find("remanent")?.open(&setting)?;
         let data = Data::at(&choice.out, choice.benchmark, scale, choice.data)?;
         engine.load(&data)?;
         let mut measured = Vec::new();

@@ -4,9 +4,10 @@
 //! no place by itself. So it is copied, as a version like any other, into memory of the
 //! transaction, in chunks that are counted and freed at its end. Nobody else knows of these
 //! versions. Each row is copied once, but for the first few: a hash table of rows knows where.
-//! Where memory is refused, the row that was asked for cannot be given. A call that can fails then,
-//! and the transaction may go on; after one that cannot, such as a cursor's step, the transaction
-//! is *incomplete*, which its next call, its commit and `status` say.
+//! Where memory is refused, or a segment file cannot be read, the row that was asked for cannot be
+//! given. A call that can fails then, and the transaction may go on; after one that cannot, such as
+//! a cursor's step, the transaction is *incomplete*, which its next call, its commit and `status`
+//! say.
 
 use std::cell::Cell;
 
@@ -40,7 +41,9 @@ pub(crate) struct RowCopies<'m> {
     slot: &'m Slot,
     /// Offset of the [`State`], which the first chunk begins with; 0 if there are no copies.
     state: Cell<u64>,
+    /// How a row could not be given, and, until it is said, the error itself.
     failed: Cell<Option<ErrorKind>>,
+    error: Cell<Option<Error>>,
 }
 
 /// Where the copies are. Only the transaction itself looks at it.
@@ -71,7 +74,7 @@ impl<'m> RowCopies<'m> {
     /// No copies yet, for the transaction that holds a slot.
     #[inline(always)]
     pub(crate) fn new(memory: &'m Memory, slot: &'m Slot) -> Self {
-        Self { memory, slot, state: Cell::new(0), failed: Cell::new(None) }
+        Self { memory, slot, state: Cell::new(0), failed: Cell::new(None), error: Cell::new(None) }
     }
 
     /// A version with the content of a row that is as it was frozen, if there is such a row and the
@@ -94,6 +97,7 @@ impl<'m> RowCopies<'m> {
             }
             Err(error) => {
                 self.failed.set(Some(error.kind()));
+                self.error.set(Some(error));
                 None
             }
         }
@@ -102,12 +106,12 @@ impl<'m> RowCopies<'m> {
     /// Fails if a row that was asked for could not be given.
     ///
     /// # Errors
-    /// `BudgetReached`, `OutOfMachineMemory`.
+    /// `BudgetReached`, `OutOfMachineMemory`; of a paged table `StorageFailed`, `DamagedImage`.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         match self.failed.get() {
             None => Ok(()),
-            Some(kind) => Err(no_memory(kind)),
+            Some(kind) => Err(self.error.take().unwrap_or_else(|| not_given(kind))),
         }
     }
 
@@ -123,6 +127,7 @@ impl<'m> RowCopies<'m> {
     }
 
     fn copy(&self, table: &TableAt<'_>, frozen: FrozenRow<'_>, row: u32) -> Result<u64> {
+        let _pin = table.pin_whole(frozen.segment)?;
         frozen.prefetch();
         let length = frozen.len(table);
         let size = (size_of::<Version>() + length).next_multiple_of(VERSION_ALIGNMENT) as u64;
@@ -278,6 +283,6 @@ fn put(pairs: &[Pair], key: u64, version: u64) {
 }
 
 #[cold]
-fn no_memory(kind: ErrorKind) -> Error {
-    Error::new(kind).because("no memory for a frozen row that this transaction has read")
+fn not_given(kind: ErrorKind) -> Error {
+    Error::new(kind).because("a frozen row that this transaction asked for could not be given")
 }

@@ -418,9 +418,17 @@ impl Directory {
 
     /// Bytes of columns.
     pub(crate) fn column_bytes(&self, memory: &Memory) -> u64 {
+        self.frozen_segments(memory).map(FrozenSegment::block_bytes).sum()
+    }
+
+    /// What segments were frozen to.
+    pub(super) fn frozen_segments<'m>(
+        &self,
+        memory: &'m Memory,
+    ) -> impl Iterator<Item = &'m FrozenSegment> {
         let numbers = 0..self.capacity.load(Acquire) as u32;
         let segments = numbers.filter_map(|number| self.segment(memory, number));
-        segments.filter_map(|segment| segment.frozen(memory)).map(FrozenSegment::block_bytes).sum()
+        segments.filter_map(|segment| segment.frozen(memory))
     }
 }
 

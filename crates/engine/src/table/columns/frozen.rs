@@ -19,6 +19,7 @@ use std::cell::Cell;
 use remanent_schema::KeyPlan;
 
 use super::frozen_ends::{Bitmaps, FrozenEnds};
+use super::paging::{Paging, Pin};
 use crate::column::block::Block;
 use crate::error::Result;
 use crate::memory::atomic::{Acquire, AtomicU32, AtomicU64, Relaxed, Release};
@@ -60,14 +61,15 @@ pub(crate) struct FrozenSegment {
     replaced: AtomicU32,
     /// Which rows have ended.
     pub(super) ends: FrozenEnds,
-    /// Where the block stands in a segment file.
+    /// Where the block stands in a segment file, and which of its columns are in memory.
     stored: Stored,
+    pub(super) paging: Paging,
     /// What the slots of a group say that is not there. Never written to.
     untouched: [AtomicU64; GROUP],
 }
 
-/// What a [`StoredBlock`] says, in words; the file is 0 as long as the block stands in none. Only
-/// whoever makes a checkpoint reads and writes them, one at a time.
+/// What a [`StoredBlock`] says, in words; the file is 0 as long as the block stands in none. They
+/// are written under the latch of the paging, by whoever makes a checkpoint, one at a time.
 #[repr(C)]
 #[derive(Default)]
 struct Stored {
@@ -129,8 +131,13 @@ impl FrozenSegment {
         (stored.file > 0).then_some(stored)
     }
 
-    /// Notes where the block stands, when that is sure.
-    pub(crate) fn set_stored(&self, stored: StoredBlock) {
+    /// The segment file that it stands in, if it does.
+    pub(crate) fn file(&self) -> Option<u64> {
+        Some(self.stored.file.load(Acquire)).filter(|file| *file > 0)
+    }
+
+    /// Notes where the block stands, when that is sure. The latch of the paging is held.
+    pub(super) fn set_stored(&self, stored: StoredBlock) {
         self.stored.at.store(stored.at, Relaxed);
         self.stored.len.store(stored.len, Relaxed);
         self.stored.checksum.store(stored.checksum.into(), Relaxed);
@@ -329,6 +336,7 @@ impl FrozenSegment {
         self.ends.clear(alloc);
         let block = self.block.load(Relaxed);
         if block != 0 {
+            self.unlist(alloc.memory);
             let len = self.block_len.load(Relaxed) as usize;
             Self::free_block(alloc, BlockAt { at: block, len });
         }
@@ -444,6 +452,7 @@ impl<'m> TableAt<'m> {
             return Ok(newest_of(self.directory().word(self.memory, row)) != 0);
         }
         let Some(frozen) = self.frozen_row(row) else { return Ok(false) };
+        let _pin = self.pin_whole(frozen.segment)?;
         self.directory().open_slot(alloc, row, class)?;
         let content = Content::Row(frozen.len(self));
         let version = Version::create_in_class(alloc, frozen.begin(self.memory), content, class)?;
@@ -460,6 +469,21 @@ impl<'m> TableAt<'m> {
             Version::free(alloc, version);
         }
         Ok(true)
+    }
+
+    /// Keeps all columns of a segment in memory as long as what it returns; nothing where they
+    /// always are.
+    ///
+    /// # Errors
+    /// As [`Pin::ask`].
+    #[inline]
+    pub(super) fn pin_whole(&self, segment: &'m FrozenSegment) -> Result<Option<Pin<'m>>> {
+        if !self.core.is_paged() {
+            return Ok(None);
+        }
+        let pin = segment.pin(self.memory);
+        pin.ask_all()?;
+        Ok(Some(pin))
     }
 
     /// Whether a row id is in use: by a version, or by a row that is as it was frozen.

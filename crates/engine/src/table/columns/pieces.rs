@@ -8,11 +8,14 @@
 use std::ops::Range;
 
 use super::frozen::{FrozenSegment, GROUP};
-use crate::column::FrozenColumn;
+use super::paging::{Pin, set_stored};
 use crate::column::block::Block;
+use crate::column::{ColumnSummary, FrozenColumn};
 use crate::error::Result;
+use crate::memory::Memory;
 use crate::memory::aligned::as_u64s;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed};
+use crate::segment_files::StoredBlock;
 use crate::snapshot::SnapshotOfMany;
 use crate::table::handle::{ColumnHandle, Table};
 use crate::table::read::reader::Reader;
@@ -92,14 +95,30 @@ pub enum Piece<'p, 't> {
 /// ```
 #[derive(Clone)]
 pub struct FrozenRows<'t> {
+    memory: &'t Memory,
     handle: &'t Table,
     frozen: &'t FrozenSegment,
     block: Block<'t>,
+    /// Keeps the columns that were asked for in memory, if they could leave it.
+    pin: Option<Pin<'t>>,
     first: u64,
     visible: Visible<'t>,
     /// Whether it begins with the segment: else rows of it were given before it was frozen.
     is_whole: bool,
     is_worn: bool,
+}
+
+/// A segment of a table, of which it is to be said where it stands in a file.
+pub(crate) struct StoredRows<'t> {
+    table: TableAt<'t>,
+    frozen: &'t FrozenSegment,
+}
+
+impl StoredRows<'_> {
+    /// Notes where it stands.
+    pub(crate) fn note_stored(&self, stored: StoredBlock) {
+        set_stored(self.table, self.frozen, stored);
+    }
 }
 
 /// For which rows the columns are what is seen.
@@ -229,8 +248,11 @@ impl<'t> Pieces<'t> {
         let present = block.present().map(as_u64s);
         if passed == 0 && !frozen.is_changed() && frozen.ends.is_none() {
             let visible = present.map_or(Visible::All, Visible::Present);
-            let (handle, is_whole, is_worn) = (self.handle, true, false);
-            return Some(FrozenRows { handle, frozen, block, first, visible, is_whole, is_worn });
+            return Some(FrozenRows {
+                is_whole: true,
+                is_worn: false,
+                ..self.rows_of(frozen, first, visible)
+            });
         }
         let rows = block.rows() as usize;
         let mut bits: Box<[u64]> = match present {
@@ -253,9 +275,23 @@ impl<'t> Pieces<'t> {
             // Columns of which nothing is seen may go while the transaction lasts.
             return None;
         }
-        let (visible, is_whole) = (Visible::Some(bits), passed == 0);
-        let (handle, is_worn) = (self.handle, frozen.is_worn_by(memory, changed));
-        Some(FrozenRows { handle, frozen, block, first, visible, is_whole, is_worn })
+        Some(FrozenRows {
+            is_whole: passed == 0,
+            is_worn: frozen.is_worn_by(memory, changed),
+            ..self.rows_of(frozen, first, Visible::Some(bits))
+        })
+    }
+
+    fn rows_of(
+        &self,
+        frozen: &'t FrozenSegment,
+        first: u64,
+        visible: Visible<'t>,
+    ) -> FrozenRows<'t> {
+        let (memory, handle) = (self.table.memory, self.handle);
+        let pin = self.table.core.is_paged().then(|| frozen.pin(memory));
+        let (block, is_whole, is_worn) = (frozen.block(memory), false, false);
+        FrozenRows { memory, handle, frozen, block, pin, first, visible, is_whole, is_worn }
     }
 
     /// The rows of a frozen segment that have changed, of those that were not `passed`. Calls
@@ -336,12 +372,18 @@ impl<'t> FrozenRows<'t> {
         self.frozen
     }
 
-    /// The columns as they lie in memory.
+    /// The segment without its pin, to say where it stands.
+    pub(crate) fn stored_rows(&self) -> StoredRows<'t> {
+        let table = TableAt { memory: self.memory, core: &self.handle.core };
+        StoredRows { table, frozen: self.frozen }
+    }
+
+    /// The columns as they lie in memory, those that are there.
     pub(crate) fn block(&self) -> Block<'t> {
         self.block
     }
 
-    /// Puts row `i` together.
+    /// Puts row `i` together. All columns were asked for.
     pub(crate) fn copy_row(&self, i: usize, bytes: &mut Vec<u8>) {
         let layout = &self.handle.core.layout;
         bytes.resize(self.block.row_len(layout, i as u32), 0);
@@ -363,22 +405,50 @@ impl<'t> FrozenRows<'t> {
         RowId((self.first + i as u64) as u32)
     }
 
-    /// A column.
+    /// A column. Of a paged table it comes to memory, and stays there as long as these rows.
     ///
     /// # Errors
-    /// `UnknownColumn` if it is of another table.
-    pub fn column(&self, column: ColumnHandle) -> Result<FrozenColumn<'t>> {
+    /// `UnknownColumn` if it is of another table; of a paged table `StorageFailed` and
+    /// `DamagedImage` if it cannot be read, with the file, and `BudgetReached` if all that is in
+    /// memory is in use.
+    pub fn column(&self, column: ColumnHandle) -> Result<FrozenColumn<'_>> {
         self.handle.check_column(column)?;
         let leaf = column.leaf();
+        if let Some(pin) = &self.pin {
+            pin.ask(leaf)?;
+        }
         let column_type = &self.handle.core.layout.leaves()[leaf].column_type;
         Ok(FrozenColumn::new(self.block.column(leaf), column_type))
     }
 
+    /// What a column says of itself without its rows. Nothing is read for it.
+    ///
+    /// # Errors
+    /// `UnknownColumn` if it is of another table.
+    pub fn summary(&self, column: ColumnHandle) -> Result<ColumnSummary<'_>> {
+        self.handle.check_column(column)?;
+        let leaf = column.leaf();
+        let column_type = &self.handle.core.layout.leaves()[leaf].column_type;
+        Ok(ColumnSummary::new(self.block.column(leaf), column_type))
+    }
+
     /// The columns in the order of the layout's leaves.
-    pub fn columns(&self) -> impl ExactSizeIterator<Item = FrozenColumn<'t>> {
+    ///
+    /// # Errors
+    /// As [`FrozenRows::column`].
+    pub fn columns(&self) -> Result<impl ExactSizeIterator<Item = FrozenColumn<'_>>> {
+        self.ask_all()?;
         let (block, leaves) = (self.block, self.handle.core.layout.leaves());
         let types = leaves.iter().map(|leaf| &leaf.column_type);
-        types.enumerate().map(move |(i, of)| FrozenColumn::new(block.column(i), of))
+        Ok(types.enumerate().map(move |(i, of)| FrozenColumn::new(block.column(i), of)))
+    }
+
+    /// Sees to it that all columns are in memory.
+    ///
+    /// # Errors
+    /// As [`FrozenRows::column`].
+    pub(crate) fn ask_all(&self) -> Result<()> {
+        self.pin.as_ref().map_or(Ok(()), Pin::ask_all)
     }
 }
 

@@ -107,7 +107,9 @@ impl<'m> FrozenAt<'m> {
         self.clean_up(alloc, horizon);
         let is_gap = |word| word == GAP && gaps == Gaps::Withdrawn;
         let Some(wear) = self.wear(horizon, is_gap) else { return Ok(Outcome::Busy) };
+        let pin = table.pin_whole(frozen)?;
         let Some(composed) = self.compose(&wear) else { return Ok(Outcome::Busy) };
+        drop(pin);
         let rows = wear.rows(memory, &composed);
         if rows.is_empty() {
             return Ok(Outcome::Nothing);

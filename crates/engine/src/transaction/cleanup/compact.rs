@@ -122,7 +122,7 @@ fn room(db: &Instance) -> u64 {
     let reserve = account.reserve.load(Relaxed);
     // The budget may be lowered meanwhile, and with it the reserve.
     let most = account.budget.load(Relaxed).saturating_sub(reserve / 4 * 3);
-    most.saturating_sub(account.used.load(Relaxed))
+    most.saturating_sub(account.in_use())
 }
 
 /// Frees the blocks that rows were moved or frozen out of, as far as everybody has ended who may

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use remanent_engine::{DistinctSketch, Encoding, FrozenColumn, ReadTransaction};
+use remanent_engine::{DistinctSketch, EncodingSummary, FrozenRows, ReadTransaction};
 
 use super::Bounds;
 use crate::catalog::table::{Column, Table};
@@ -42,7 +42,7 @@ impl Segments {
         while let Some(rows) = pieces.next_frozen() {
             // All columns of a segment have a sketch, or none.
             let first =
-                table.columns.first().map(|column| rows.column(column.handle)).transpose()?;
+                table.columns.first().map(|column| rows.summary(column.handle)).transpose()?;
             if first.and_then(|column| column.sketch()).is_none() {
                 continue;
             }
@@ -51,7 +51,7 @@ impl Segments {
             all.are_unchanged &= seen == rows.len();
             all.starts.push(rows.first_row());
             for (of, column) in table.columns.iter().zip(&mut all.columns) {
-                column.add(&rows.column(of.handle)?, of, seen as f64 / rows.len() as f64);
+                column.add(&rows, of, seen as f64 / rows.len() as f64)?;
             }
         }
         Ok(all)
@@ -73,22 +73,29 @@ impl Segments {
 
 impl SegmentColumn {
     /// Adds a segment, of whose rows such a share is seen.
-    fn add(&mut self, column: &FrozenColumn<'_>, of: &Column, share: f64) {
+    fn add(&mut self, rows: &FrozenRows<'_>, of: &Column, share: f64) -> Result<()> {
+        let column = rows.summary(of.handle)?;
         self.nulls += (column.null_count() as f64 * share) as usize;
         if let Some(sketch) = column.sketch() {
             self.sketch.merge(&sketch);
         }
-        match column.min().zip(column.max()) {
-            Some(ends) => {
-                self.bounds.add(Datum::from_value(ends.0, &of.sql_type));
-                self.bounds.add(Datum::from_value(ends.1, &of.sql_type));
+        let mut add = |least, greatest| {
+            self.bounds.add(Datum::from_value(least, &of.sql_type));
+            self.bounds.add(Datum::from_value(greatest, &of.sql_type));
+        };
+        match (column.min().zip(column.max()), column.encoding()) {
+            (Some((least, greatest)), _) => add(least, greatest),
+            (None, EncodingSummary::Strings | EncodingSummary::Dictionary { values: None, .. }) => {
+                // They stand among the rows.
+                let column = rows.column(of.handle)?;
+                match column.min().zip(column.max()) {
+                    Some((least, greatest)) => add(least, greatest),
+                    None => self.bounds.are_unknown = true,
+                }
             }
-            None => self.bounds.are_unknown |= has_values(column),
+            (None, EncodingSummary::Constant(value)) if value.is_null() => {}
+            (None, _) => self.bounds.are_unknown = true,
         }
+        Ok(())
     }
-}
-
-/// Whether some row is not null.
-fn has_values(column: &FrozenColumn<'_>) -> bool {
-    !matches!(column.encoding(), Encoding::Constant(value) if value.is_null())
 }

@@ -1,0 +1,446 @@
+//! Paged tables: columns leave memory when they stand in a file, and come back unchanged.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use remanent_engine::schema::*;
+use remanent_engine::{Database, ErrorKind, Folder, Options, Piece, Storage, StorageFile, Table};
+
+/// A folder that is removed at the end.
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("remanent-paged-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const ROWS: i64 = 4 * 65_536;
+const CACHE: u64 = 300 << 10;
+
+fn text_of(i: i64) -> String {
+    format!("{:x} of {}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64), i % 1000)
+}
+
+fn schema() -> TableSchema {
+    TableSchema::new("T")
+        .column("id", ColumnType::I64)
+        .column("number", ColumnType::I64)
+        .nullable_column("float", ColumnType::F64)
+        .column("text", ColumnType::STRING)
+        .primary_key(["id"])
+        .storage(TableStorage::Paged)
+}
+
+fn row(i: i64, text: &str) -> [Option<Value<'_>>; 4] {
+    let float = (i % 7 != 0).then_some(Value::F64(i as f64 / 3.0));
+    [Some(Value::I64(i)), Some(Value::I64(i * 31 % 65_521)), float, Some(Value::String(text))]
+}
+
+/// A database with a paged table of frozen rows, of which a checkpoint was made.
+fn filled(place: &Place) -> (Database, Table) {
+    let db = Database::open_at(&place.0, Options::new().buffer_cache(CACHE)).expect("it opens");
+    let table = db.create_table(schema()).expect("it is created");
+    for part in 0..4 {
+        db.write(|tx| {
+            let texts: Vec<String> = (0..65_536).map(|i| text_of(part * 65_536 + i)).collect();
+            let rows = (0..65_536).map(|i| row(part * 65_536 + i, &texts[i as usize]));
+            tx.insert_all_values(&table, rows)
+        })
+        .expect("there is room");
+    }
+    db.freeze_all(&table).expect("it is frozen");
+    db.checkpoint().expect("it is written");
+    (db, table)
+}
+
+/// Reads all columns, and compares.
+fn check_columns(db: &Database, table: &Table) {
+    let tx = db.begin_read().expect("there are slots");
+    let mut pieces = tx.scan_pieces(table).expect("the table is there");
+    let columns =
+        ["id", "number", "float", "text"].map(|it| table.column(it).expect("it is there"));
+    let mut seen = 0;
+    while let Some(piece) = pieces.next_piece() {
+        let Piece::Frozen(rows) = piece else { panic!("all rows are frozen") };
+        let mut room = Vec::new();
+        for (place, column) in columns.iter().enumerate() {
+            let column = rows.column(*column).expect("it is read");
+            for i in (0..rows.len()).step_by(97) {
+                let number = rows.first_row() as i64 + i as i64;
+                let text = text_of(number);
+                let expected = row(number, &text)[place].unwrap_or(Value::Null);
+                assert_eq!(column.value(i, &mut room), expected, "row {number}, column {place}");
+            }
+        }
+        seen += rows.len();
+    }
+    assert_eq!(seen as i64, ROWS);
+}
+
+#[test]
+fn columns_leave_memory_and_come_back() {
+    let place = Place::new("columns");
+    let (db, table) = filled(&place);
+    let memory = db.memory();
+    assert!(memory.cached <= CACHE, "{} are cached", memory.cached);
+    assert!(memory.evicted > 2 << 20, "{} are evicted", memory.evicted);
+    assert_eq!(memory.read_back, 0);
+    for _ in 0..3 {
+        check_columns(&db, &table);
+    }
+    let after = db.memory();
+    assert!(after.read_back >= 2 * memory.evicted, "{} were read", after.read_back);
+    assert_eq!(after.cached + after.evicted, memory.cached + memory.evicted);
+    // Opened again, they need no more memory than is given to them.
+    drop((table, db));
+    let db = Database::open_at(&place.0, Options::new().buffer_cache(CACHE)).expect("it opens");
+    let table = db.table("T").expect("it is there");
+    assert!(db.memory().cached <= CACHE && db.memory().evicted > 2 << 20);
+    check_columns(&db, &table);
+}
+
+#[test]
+fn rows_are_read_changed_and_deleted() {
+    let place = Place::new("rows");
+    let (db, table) = filled(&place);
+    let [number, text] = ["number", "text"].map(|it| table.column(it).expect("it is there"));
+    let primary = table.index("primary").expect("it is there");
+    for i in (0..ROWS).step_by(4099) {
+        let tx = db.begin_read().expect("there are slots");
+        let row = tx.find(&table, primary, &[i.into()]).expect("it is read").expect("it is there");
+        assert_eq!(row.value(text), Value::String(&text_of(i)));
+        let id = row.id();
+        drop(tx);
+        db.write(|tx| match i % 2 {
+            0 => tx.update_values(&table, id, &[(number, Value::I64(-i))]).map(|_| ()),
+            _ => tx.delete(&table, id),
+        })
+        .expect("it is changed");
+    }
+    let check = |db: &Database| {
+        let table = db.table("T").expect("it is there");
+        let tx = db.begin_read().expect("there are slots");
+        for i in (0..ROWS).step_by(4099) {
+            let row = tx.find(&table, primary, &[i.into()]).expect("it is read");
+            assert_eq!(row.and_then(|row| row.get::<i64>(number)), (i % 2 == 0).then_some(-i));
+        }
+    };
+    check(&db);
+    db.freeze_all(&table).expect("it is frozen");
+    db.checkpoint().expect("it is written");
+    check(&db);
+    drop((table, db));
+    check(&Database::open_at(&place.0, Options::new().buffer_cache(CACHE)).expect("it opens"));
+}
+
+/// Flips a bit in every segment file, somewhere behind the header.
+fn flip(folder: &Folder, at: u64) {
+    let names = folder.names().expect("it is listed");
+    for name in names.iter().filter(|name| name.starts_with("segments-")) {
+        let file = folder.open(name).expect("it opens");
+        let mut byte = [0];
+        let place = 1000 + at % (file.len().expect("it has a length") - 1000);
+        file.read_at(place, &mut byte).expect("it is read");
+        file.write_at(place, &[byte[0] ^ 1]).expect("it is written");
+    }
+}
+
+#[test]
+fn damage_is_an_error_of_the_statement_and_no_more() {
+    let place = Place::new("damage");
+    let (db, table) = filled(&place);
+    let folder = Folder::create(&place.0).expect("it is there");
+    let columns = ["number", "float", "text"].map(|it| table.column(it).expect("it is there"));
+    let read = || -> Result<u64, remanent_engine::Error> {
+        let (tx, mut room, mut sum) = (db.begin_read()?, Vec::new(), 0_u64);
+        let mut pieces = tx.scan_pieces(&table)?;
+        while let Some(rows) = pieces.next_frozen() {
+            for column in columns {
+                let column = rows.column(column)?;
+                for i in 0..rows.len() {
+                    let text = format!("{:?}", column.value(i, &mut room));
+                    sum = text.bytes().fold(sum, |sum, it| sum.wrapping_mul(31) + u64::from(it));
+                }
+            }
+        }
+        Ok(sum)
+    };
+    let right = read().expect("nothing is damaged");
+    let mut errors = 0;
+    for at in (0..40_u64).map(|i| i * 104_729) {
+        flip(&folder, at);
+        match read() {
+            Ok(sum) => assert_eq!(sum, right, "a wrong answer"),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::DamagedImage);
+                assert!(error.to_string().contains("segments-"), "{error}");
+                errors += 1;
+            }
+        }
+        flip(&folder, at);
+        assert_eq!(read().expect("it is whole again"), right);
+    }
+    assert!(errors > 10, "{errors} of 40 were met");
+}
+
+#[test]
+fn an_index_is_built_of_columns_that_left() {
+    let place = Place::new("index");
+    let (db, table) = filled(&place);
+    check_columns(&db, &table);
+    let index = IndexSchema::new("by_text", ["text"]);
+    let index = db.create_index(&table, index).expect("it is built");
+    let before = db.memory();
+    for i in (0..ROWS).step_by(1009) {
+        let tx = db.begin_read().expect("there are slots");
+        let key = text_of(i);
+        let row = tx.find(&table, index, &[Value::String(&key)]).expect("it is read");
+        assert!(row.is_some(), "row {i}");
+    }
+    assert!(before.evicted > 0);
+    check_columns(&db, &table);
+}
+
+/// Threads read all columns at once, each in its own order, through a cache that holds few of them.
+#[test]
+fn many_read_at_once() {
+    let place = Place::new("many");
+    let (db, table) = filled(&place);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..3).for_each(|_| check_columns(&db, &table)));
+        }
+        scope.spawn(|| {
+            for _ in 0..20 {
+                db.checkpoint().expect("it is written");
+            }
+        });
+    });
+}
+
+#[test]
+fn a_table_that_was_dropped_is_read_on() {
+    let place = Place::new("dropped");
+    let (db, table) = filled(&place);
+    let text = table.column("text").expect("it is there");
+    let tx = db.begin_read().expect("there are slots");
+    let mut pieces = tx.scan_pieces(&table).expect("the table is there");
+    db.drop_table(&table).expect("it is dropped");
+    for _ in 0..2 {
+        db.checkpoint().expect("it is written");
+    }
+    let mut room = Vec::new();
+    while let Some(rows) = pieces.next_frozen() {
+        let column = rows.column(text).expect("its file is there");
+        let expected = text_of(rows.first_row() as i64);
+        assert_eq!(column.value(0, &mut room), Value::String(&expected));
+    }
+    drop(pieces);
+    drop(tx);
+    drop(table);
+    db.reclaim();
+    db.checkpoint().expect("it is written");
+    let names = Folder::create(&place.0).expect("it is there").names().expect("it is listed");
+    assert!(!names.iter().any(|name| name.starts_with("segments-")), "{names:?}");
+    assert_eq!(db.memory().evicted, 0);
+}
+
+/// A folder that does what it is told not to be able to.
+#[derive(Debug)]
+struct Failing {
+    folder: Folder,
+    fails: Arc<Fails>,
+}
+
+#[derive(Debug, Default)]
+struct Fails {
+    renames: AtomicBool,
+    /// Reads of segment files from this one on; 0 is none.
+    reads: AtomicU64,
+}
+
+#[derive(Debug)]
+struct FailingFile(Box<dyn StorageFile>, Option<Arc<Fails>>);
+
+fn refused() -> io::Error {
+    io::Error::other("as it was told")
+}
+
+impl Failing {
+    fn file(&self, name: &str, file: Box<dyn StorageFile>) -> Box<dyn StorageFile> {
+        let is_of_segments = name.starts_with("segments-");
+        Box::new(FailingFile(file, is_of_segments.then(|| Arc::clone(&self.fails))))
+    }
+}
+
+impl Storage for Failing {
+    fn names(&self) -> io::Result<Vec<String>> {
+        self.folder.names()
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
+        Ok(self.file(name, self.folder.create(name)?))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
+        Ok(self.file(name, self.folder.open(name)?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        if self.fails.renames.load(Relaxed) { Err(refused()) } else { self.folder.rename(from, to) }
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.folder.remove(name)
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        self.folder.sync_names()
+    }
+
+    fn lock(&self) -> io::Result<Box<dyn std::fmt::Debug + Send + Sync>> {
+        self.folder.lock()
+    }
+}
+
+impl StorageFile for FailingFile {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read_at(&self, at: u64, bytes: &mut [u8]) -> io::Result<usize> {
+        if let Some(fails) = &self.1 {
+            let left = fails.reads.load(Relaxed);
+            if left == 1 {
+                return Err(refused());
+            }
+            fails.reads.store(left.saturating_sub(1), Relaxed);
+        }
+        self.0.read_at(at, bytes)
+    }
+
+    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_at(at, bytes)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+}
+
+/// As [`filled`], in a folder that can fail.
+fn failing(place: &Place) -> (Database, Table, Arc<Fails>) {
+    drop(filled(place));
+    let fails = Arc::new(Fails::default());
+    let folder = Folder::create(&place.0).expect("it is there");
+    let storage = Arc::new(Failing { folder, fails: Arc::clone(&fails) });
+    let db = Database::open_in(storage, Options::new().buffer_cache(CACHE)).expect("it opens");
+    let table = db.table("T").expect("it is there");
+    (db, table, fails)
+}
+
+#[test]
+fn a_read_that_fails_is_an_error_of_the_statement_and_no_more() {
+    let place = Place::new("eio");
+    let (db, table, fails) = failing(&place);
+    let primary = table.index("primary").expect("it is there");
+    let [number, text] = ["number", "text"].map(|it| table.column(it).expect("it is there"));
+    // Whichever read of a statement it is that fails.
+    for nth in 1..12 {
+        for i in [1, 70_000, 140_000, 210_000] {
+            // A row that nobody has changed, of a segment that is not in memory.
+            let i = i + nth as i64;
+            (0..3).for_each(|_| db.set_buffer_cache(1));
+            fails.reads.store(nth, Relaxed);
+            let error = db.write(|tx| {
+                let row = tx.find(&table, primary, &[i.into()])?.expect("it is there").id();
+                tx.update_values(&table, row, &[(number, Value::I64(-i))])
+            });
+            fails.reads.store(0, Relaxed);
+            if let Err(error) = &error {
+                assert_eq!(error.kind(), ErrorKind::StorageFailed);
+                assert!(error.to_string().contains("segments-"), "{error}");
+            }
+            let tx = db.begin_read().expect("there are slots");
+            let row = tx.find(&table, primary, &[i.into()]).expect("it is read");
+            let row = row.expect("it is there");
+            let expected = if error.is_ok() { -i } else { i * 31 % 65_521 };
+            assert_eq!(row.get::<i64>(number), Some(expected));
+            assert_eq!(row.value(text), Value::String(&text_of(i)));
+            assert!(nth > 1 || error.is_err(), "the first read is one");
+        }
+    }
+    let failed = || -> Result<(), remanent_engine::Error> {
+        let tx = db.begin_read()?;
+        let mut pieces = tx.scan_pieces(&table)?;
+        while let Some(rows) = pieces.next_frozen() {
+            rows.column(text)?;
+        }
+        Ok(())
+    };
+    (0..3).for_each(|_| db.set_buffer_cache(1));
+    fails.reads.store(3, Relaxed);
+    assert_eq!(failed().unwrap_err().kind(), ErrorKind::StorageFailed);
+    fails.reads.store(0, Relaxed);
+    failed().expect("it is read");
+}
+
+#[test]
+fn a_checkpoint_that_fails_lets_nothing_leave() {
+    let place = Place::new("failed");
+    let (db, table, fails) = failing(&place);
+    let number = table.column("number").expect("it is there");
+    // All segments are frozen again, and stand nowhere.
+    let ids: Vec<_> = {
+        let tx = db.begin_read().expect("there are slots");
+        tx.scan(&table).expect("it is there").map(|row| row.id()).step_by(3).collect()
+    };
+    db.write(|tx| {
+        ids.iter().try_for_each(|id| {
+            tx.update_values(&table, *id, &[(number, Value::I64(5))]).map(|_| ())
+        })
+    })
+    .expect("there is room");
+    db.reclaim();
+    db.freeze_all(&table).expect("it is frozen");
+    db.reclaim();
+    assert_eq!(db.memory().evicted, 0, "what was frozen anew stands nowhere");
+    fails.renames.store(true, Relaxed);
+    db.checkpoint().expect_err("a name cannot be given");
+    db.set_buffer_cache(1);
+    assert_eq!(db.memory().evicted, 0, "no file has it");
+    fails.renames.store(false, Relaxed);
+    db.checkpoint().expect("it is written");
+    assert!(db.memory().evicted > 0);
+    let tx = db.begin_read().expect("there are slots");
+    let fives = tx.scan(&table).expect("it is there");
+    let fives = fives.filter(|row| row.get::<i64>(number) == Some(5)).count();
+    assert!(fives >= ids.len());
+}
+
+#[test]
+fn memory_alone_has_nothing_to_evict_to() {
+    let db = Database::open(Options::new().buffer_cache(1)).expect("it opens");
+    let table = db.create_table(schema()).expect("it is created");
+    let text = text_of(1);
+    db.write(|tx| tx.insert_values(&table, &row(1, &text))).expect("there is room");
+    db.freeze_all(&table).expect("it is frozen");
+    assert_eq!((db.memory().evicted, db.memory().cached), (0, 0));
+    let _shared: Arc<Database> = Arc::new(db);
+}
