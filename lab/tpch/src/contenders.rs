@@ -236,7 +236,7 @@ impl Contender {
     ///
     /// When the contender is not installed and cannot be.
     pub(crate) fn command(&self, out: &Path, data: &Data, setting: &Setting) -> Outcome<Command> {
-        let mut command = match self.kind {
+        let command = match self.kind {
             Kind::Here { .. } => {
                 let mut command = Command::new(std::env::current_exe()?);
                 command

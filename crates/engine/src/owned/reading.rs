@@ -154,6 +154,16 @@ impl OwnedCursor {
     }
 }
 
+impl OwnedCursor {
+    /// Whether all rows were given that the cursor came by: to be asked where it found no more.
+    ///
+    /// # Errors
+    /// `TransactionEnded`; as [`status`](crate::ReadTransaction::status).
+    pub fn status(&self) -> Result<()> {
+        self.0.from.transaction.read()?.status()
+    }
+}
+
 impl OwnedPieces {
     /// Goes to the first of the rows with these ids, and stays within them.
     pub fn go_to(&mut self, rows: Range<u64>) {

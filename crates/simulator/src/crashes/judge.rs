@@ -35,6 +35,8 @@ pub(super) fn digest(db: &Database) -> Result<u64> {
         for row in tx.scan(&table)? {
             (row.id().number(), row.bytes()).hash(&mut hasher);
         }
+        // Rows that cannot be read are no end of the table.
+        tx.status()?;
     }
     Ok(hasher.finish())
 }

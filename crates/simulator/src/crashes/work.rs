@@ -8,7 +8,9 @@
 
 use std::sync::Arc;
 
-use remanent_engine::schema::{ColumnType, IndexSchema, SetOrder, SetSchema, TableSchema, Value};
+use remanent_engine::schema::{
+    ColumnType, IndexSchema, SetOrder, SetSchema, TableSchema, TableStorage, Value,
+};
 use remanent_engine::{
     Batch, Database, Durability, Error, ErrorKind, Options, Result, RowId, Table,
     TransactionOptions, WriteTransaction,
@@ -35,6 +37,9 @@ pub(super) fn options(seed: u64) -> Options {
         .log_buffer_size(4096 << random.below(2))
         .durability(random.pick(&Durability::ALL).unwrap_or(Durability::Disk))
         .checkpoint_after(if random.percent(50) { 4096 << random.below(4) } else { 0 });
+    if seed % PAGING.0 == PAGING.1 {
+        options = options.buffer_cache(1);
+    }
     if random.percent(30) {
         options = options.sync_after(Batch { commits: 1 + random.below(5), ..Batch::NEVER });
     }
@@ -83,6 +88,11 @@ enum Step {
 
 /// One trace of so many freezes rows.
 const FREEZING: u64 = 4;
+/// One trace of so many has a paged table, none of whose columns stays in memory: the remainder
+/// says which. It is one that freezes.
+const PAGING: (u64, u64) = (16, 12);
+/// Bytes of a value in it that nothing makes short, so that pages of the system lie in a column.
+const BLOB_LEN: usize = 1500;
 /// One trace of so many replaces tables, instead of every so many percent of its steps.
 const REPLACING: u64 = 3;
 const REPLACEMENTS_PERCENT: u64 = 15;
@@ -224,7 +234,9 @@ impl<'d> Work<'d> {
         }
         self.frozen = Some(Random::new(self.seed ^ 0xf402_e9a1));
         for name in self.db().table_names() {
-            if self.random.percent(50) {
+            let is_drawn = self.random.percent(50);
+            let is_paged = self.db().table(&name).is_ok_and(|table| is_paged(&table));
+            if is_drawn || is_paged {
                 let db = self.db();
                 let table = match db.table(&name) {
                     Ok(table) => table,
@@ -312,8 +324,11 @@ impl<'d> Work<'d> {
             }
             _ => {
                 self.next += 1;
-                let values =
-                    [Some(Value::U64(self.next)), Some(n.into()), Some(text.as_str().into())];
+                let (id, blob) = (self.next, blob_of(self.next));
+                let mut values = vec![Some(id.into()), Some(n.into()), Some(text.as_str().into())];
+                if is_paged(&table) {
+                    values.push(Some(Value::Bytes(&blob)));
+                }
                 tx.insert_values(&table, &values).map(|_| ())
             }
         };
@@ -338,6 +353,10 @@ impl<'d> Work<'d> {
             .column("n", ColumnType::U64)
             .column("text", ColumnType::STRING)
             .index(index);
+        let schema = match name == TABLES[0] && self.seed % PAGING.0 == PAGING.1 {
+            true => schema.column("blob", ColumnType::BLOB).storage(TableStorage::Paged),
+            false => schema,
+        };
         self.attempt(default_level(self.seed), |_, db| db.create_table(schema).map(|_| ()))
     }
 
@@ -441,10 +460,24 @@ fn copy(tx: &WriteTransaction<'_>, old: &Table, text: &str) -> Result<Table> {
     tx.drop_table(old)?;
     let new = tx.create_table(old.schema().clone())?;
     for (id, n, text) in rows {
-        let values = [id.map(Value::U64), n.map(Value::U64), Some(text.as_str().into())];
+        let blob = blob_of(id.unwrap_or_default());
+        let mut values = vec![id.map(Value::U64), n.map(Value::U64), Some(text.as_str().into())];
+        if is_paged(old) {
+            values.push(Some(Value::Bytes(&blob)));
+        }
         tx.insert_values(&new, &values)?;
     }
     Ok(new)
+}
+
+fn is_paged(table: &Table) -> bool {
+    table.schema().storage == TableStorage::Paged
+}
+
+/// Bytes that belong to a row with this id.
+fn blob_of(id: u64) -> Vec<u8> {
+    let mut random = Random::new(id ^ 0xb10b);
+    (0..BLOB_LEN).map(|_| random.below(256) as u8).collect()
 }
 
 fn rows_of(tx: &WriteTransaction<'_>, table: &Table) -> Result<Vec<RowId>> {

@@ -345,6 +345,11 @@ impl HeldCursor {
         to: impl for<'c> FnOnce(&mut Cursor<'c>) -> Option<Row<'c>>,
     ) -> Result<bool> {
         self.cancel.check()?;
-        Ok(self.cursor.with(|cursor| to(cursor).map(take).is_some())?)
+        let found = self.cursor.with(|cursor| to(cursor).map(take).is_some())?;
+        if !found {
+            // There are no more, or one could not be read.
+            self.cursor.status()?;
+        }
+        Ok(found)
     }
 }
