@@ -4,6 +4,7 @@
 //! and none goes as long as a segment is said to stand in it.
 
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::reader::{check_header, damaged};
@@ -50,6 +51,7 @@ impl SegmentSource {
         let mut header = [0; HEADER];
         read_at_most(&*file, 0, &mut header).map_err(failed)?;
         check_header(&header, self.database, number).map_err(|why| damaged(&name, why))?;
+        file.will_read_here_and_there();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() == OPEN_MAX {
             open.remove(0);
@@ -67,6 +69,13 @@ impl EvictedBytes for SegmentSource {
             return Err(damaged(&name_of(file), &format!("it ends at {}", at + count as u64)));
         }
         Ok(())
+    }
+
+    fn will_read(&self, file: u64, bytes: Range<u64>) {
+        // Who reads it says what is wrong with it.
+        if let Ok(file) = self.file(file) {
+            file.will_read(bytes.start, bytes.end - bytes.start);
+        }
     }
 
     fn damaged(&self, file: u64, why: &str) -> Error {
@@ -93,9 +102,9 @@ impl ExtentTable {
         Ok(Self { table })
     }
 
-    /// Where in the file a byte of the block stands.
-    pub(crate) fn place_of(&self, stored: StoredBlock, at: u64) -> u64 {
-        stored.at + self.table.len() as u64 + at
+    /// Where in the file a byte of a block with so many extents stands.
+    pub(crate) fn place_of(stored: StoredBlock, count: usize, at: u64) -> u64 {
+        stored.at + table_len(count) as u64 + at
     }
 
     /// Whether these are the bytes of an extent.

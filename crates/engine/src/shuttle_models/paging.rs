@@ -25,6 +25,8 @@ impl EvictedBytes for Record {
         Ok(())
     }
 
+    fn will_read(&self, _: u64, _: std::ops::Range<u64>) {}
+
     fn damaged(&self, _: u64, why: &str) -> Error {
         Error::new(ErrorKind::DamagedImage).because(why.to_owned())
     }

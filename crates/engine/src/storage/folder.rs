@@ -11,6 +11,7 @@
 use std::fmt::Debug;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -169,6 +170,14 @@ impl StorageFile for File {
         FileExt::read_at(self, bytes, at)
     }
 
+    fn will_read(&self, at: u64, len: u64) {
+        advise(self, at, len, libc::POSIX_FADV_WILLNEED);
+    }
+
+    fn will_read_here_and_there(&self) {
+        advise(self, 0, 0, libc::POSIX_FADV_RANDOM);
+    }
+
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
         FileExt::write_at(self, bytes, at)
     }
@@ -179,5 +188,14 @@ impl StorageFile for File {
 
     fn sync(&self) -> io::Result<()> {
         self.sync_data()
+    }
+}
+
+/// Advises the system how a part of a file is read; 0 bytes are all to its end.
+fn advise(file: &File, at: u64, len: u64, advice: libc::c_int) {
+    let part = (libc::off_t::try_from(at), libc::off_t::try_from(len));
+    if let (Ok(at), Ok(len)) = part {
+        // SAFETY: advice on a file that is open, which changes no content.
+        unsafe { libc::posix_fadvise(file.as_raw_fd(), at, len, advice) };
     }
 }

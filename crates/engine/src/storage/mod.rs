@@ -109,6 +109,14 @@ pub trait StorageFile: Send + Sync + Debug {
     /// The system's error.
     fn read_at(&self, at: u64, bytes: &mut [u8]) -> io::Result<usize>;
 
+    /// Says that these bytes are about to be read, so that they may come meanwhile. A hint: nothing
+    /// is promised, and nothing fails.
+    fn will_read(&self, _at: u64, _len: u64) {}
+
+    /// Says that what is read from now on lies here and there: what follows it is not worth reading
+    /// ahead. A hint, too.
+    fn will_read_here_and_there(&self) {}
+
     /// Writes from a place on, and says how many bytes were taken.
     ///
     /// # Errors

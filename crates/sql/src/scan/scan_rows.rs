@@ -254,6 +254,8 @@ impl Segment {
                 return Ok(None);
             }
         }
+        let columns = read.iter().filter_map(|&place| table.columns.get(place));
+        rows.announce(&columns.map(|column| column.handle).collect::<Vec<_>>())?;
         let dictionaries = read.iter().map(|&place| {
             let Some(column) = request.table.columns.get(place) else { return Ok((place, None)) };
             Ok((place, frozen::dictionary(rows, column.handle)?))

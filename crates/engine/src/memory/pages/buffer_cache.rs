@@ -32,6 +32,9 @@ pub(crate) trait EvictedBytes: Send + Sync + Debug {
     /// `StorageFailed`, `DamagedImage`, with the name of the file.
     fn read(&self, file: u64, at: u64, bytes: &mut [u8]) -> Result<()>;
 
+    /// Says that bytes of a file are about to be read.
+    fn will_read(&self, file: u64, bytes: Range<u64>);
+
     /// The error of bytes of a file that are not what was written.
     fn damaged(&self, file: u64, why: &str) -> Error;
 }

@@ -117,6 +117,26 @@ impl<'m> Pin<'m> {
         self.ask_for(Units { columns: self.block().columns() }.all())
     }
 
+    /// Says that a column is about to be asked for, so that it may come meanwhile.
+    pub(crate) fn announce(&self, column: usize) {
+        let Self { memory, segment, .. } = *self;
+        let block = self.block();
+        let unit = Units { columns: block.columns() }.of(column);
+        if segment.paging.evicted.load(Relaxed) & unit == 0 {
+            return;
+        }
+        let stored = {
+            let Some(_latched) = segment.paging.latch.try_lock() else { return };
+            segment.stored()
+        };
+        if let (Some(stored), Ok(source)) = (stored, memory.buffer_cache.source()) {
+            for range in places(block, 0, column) {
+                let place = |at| ExtentTable::place_of(stored, block.columns() + 1, at);
+                source.will_read(stored.file, place(range.start)..place(range.end));
+            }
+        }
+    }
+
     #[cold]
     fn ask_for(&self, units: u64) -> Result<()> {
         let paging = &self.segment.paging;
@@ -304,7 +324,8 @@ impl Reading<'_> {
         let Self { memory, source, block, start, stored, ref table } = *self;
         for range in places(block, start, column) {
             memory.restore(range.clone(), |at, bytes| {
-                source.read(stored.file, table.place_of(stored, at - start), bytes)
+                let place = ExtentTable::place_of(stored, block.columns() + 1, at - start);
+                source.read(stored.file, place, bytes)
             })?;
             done.push(range);
         }

@@ -432,6 +432,19 @@ impl<'t> FrozenRows<'t> {
         Ok(ColumnSummary::new(self.block.column(leaf), column_type))
     }
 
+    /// Says that columns are about to be asked for: those of a paged table that are not in memory
+    /// may come at once, and beside other work.
+    ///
+    /// # Errors
+    /// `UnknownColumn` if one is of another table.
+    pub fn announce(&self, columns: &[ColumnHandle]) -> Result<()> {
+        for &column in columns {
+            self.handle.check_column(column)?;
+            self.pin.iter().for_each(|pin| pin.announce(column.leaf()));
+        }
+        Ok(())
+    }
+
     /// The columns in the order of the layout's leaves.
     ///
     /// # Errors
