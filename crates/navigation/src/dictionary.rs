@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use remanent_ddl::{CField, Class, Dialect, FieldKey, Options, Part, Schema, Source, parse};
-use remanent_engine::schema::{ColumnType, IndexKind, SetSchema, TableSchema};
+use remanent_engine::schema::{ColumnType, IndexKind, SetSchema, TableSchema, TableStorage};
 
 use crate::status::{Outcome, Status};
 
@@ -245,7 +245,28 @@ fn compile(declared: &Declared) -> Outcome<Dictionary> {
         members: set.members.iter().map(|member| place(&member.record)).collect(),
     };
     let storage = Storage::of_words(&schema.storage);
+    if storage == Storage::Folder {
+        for (class, record) in schema.classes.iter().zip(&mut records) {
+            record.table.storage = storage_of(&schema, class);
+        }
+    }
     Ok(Dictionary { sets: schema.sets.iter().map(set).collect(), records, system, storage })
+}
+
+/// Whether records may leave memory: those in a data file that does not say that it is in memory,
+/// as the one does that those are in which no file names.
+fn storage_of(schema: &Schema, class: &Class) -> TableStorage {
+    let is_data = |kind: &str| kind.split(' ').any(|word| word.eq_ignore_ascii_case("data"));
+    let files = schema.files.iter().filter(|file| is_data(&file.kind));
+    let mut files =
+        files.filter(|file| file.contents.iter().any(|path| path[..] == [class.name.clone()]));
+    let is_in_memory = |word: &String| {
+        ["inmemory", "volatile"].iter().any(|known| word.eq_ignore_ascii_case(known))
+    };
+    match files.next() {
+        Some(file) if file.storage.iter().any(is_in_memory) => TableStorage::Memory,
+        _ => TableStorage::Paged,
+    }
 }
 
 fn record(schema: &Schema, class: &Class) -> Record {

@@ -91,6 +91,8 @@ impl Kept {
         // Of which kind most commits are decides how the log's files are made.
         let level = if self.syncs { Durability::Disk } else { Durability::Os };
         let options = Options::new().durability(level).log_file_size(LOG_FILE_SIZE);
+        // What nobody changes becomes columns, which may leave memory.
+        let options = options.freeze_at_checkpoint(true);
         let db = Database::open_at(&folder, options)?;
         match db.damage() {
             None => Ok(db),

@@ -219,7 +219,11 @@ impl Task {
                     from.draft.load(&row)?;
                     Ok(Some(row.id()))
                 }
-                None => Ok(None),
+                None => {
+                    // There are no more, or one could not be read.
+                    tx.status()?;
+                    Ok(None)
+                }
             }
         });
         let open = &mut self.databases[number];

@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::Path;
 
+use remanent_engine::schema::TableStorage;
+use remanent_engine::{Database, Options};
 use remanent_navigation::{CURR_DB, Declared, Outcome, Status, Task, register};
 use tempfile::TempDir;
 
@@ -98,6 +100,73 @@ fn an_image_of_an_earlier_version_is_converted() -> Outcome {
     assert_eq!(refused.status, Status::DAMAGED);
     assert!(later("image").is_file() && !later("db").exists() && !later("db.new").exists());
     Ok(())
+}
+
+#[test]
+fn data_files_say_which_records_may_leave_memory() -> Outcome {
+    let text = "database files {
+        data file \"a.d01\" contains A;
+        data file \"b.d01\" inmemory contains B;
+        key file \"c.k01\" inmemory contains C.id;
+        record A { long id; }
+        record B { long id; }
+        record C { unique key long id; }
+    }";
+    register(Declared { name: "files".to_owned(), text: text.to_owned(), records: Vec::new() });
+    let here = tempfile::tempdir().expect("a folder");
+    open(here.path(), "files", "o")?.close()?;
+    let db = Database::open_at(here.path().join("files.db"), Options::new()).expect("it is closed");
+    let storage = |name| db.table(name).expect("it is there").schema().storage;
+    let expected = [TableStorage::Paged, TableStorage::Memory, TableStorage::Paged];
+    assert_eq!(["A", "B", "C"].map(storage), expected);
+    Ok(())
+}
+
+/// Steps along a key, of records that have become columns, and some that are deleted.
+#[test]
+fn records_that_became_columns_are_read_on() -> Outcome {
+    const RECORDS: i64 = 3000;
+    let text = "database leaves { record Item { unique key long id; char name[200]; } }";
+    register(Declared { name: "leaves".to_owned(), text: text.to_owned(), records: Vec::new() });
+    let item = |id: i64| {
+        let mut bytes = id.to_le_bytes().to_vec();
+        let name = format!("{:x}", id.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64)).repeat(12);
+        bytes.extend(name.bytes().take(199).chain(std::iter::repeat(0)).take(200));
+        bytes
+    };
+    let here = tempfile::tempdir().expect("a folder");
+    let mut task = open(here.path(), "leaves", "o")?;
+    for id in 0..RECORDS {
+        task.fill_new(ITEM, &item(id), CURR_DB)?;
+    }
+    task.close()?;
+    // As checkpoints do that come by themselves in a database of some size.
+    let path = here.path().join("leaves.db");
+    let db = Database::open_at(&path, Options::new().buffer_cache(1)).expect("it is closed");
+    db.freeze_all(&db.table("Item").expect("it is there")).expect("it is frozen");
+    db.checkpoint().expect("it is written");
+    assert!(db.memory().evicted > 100 << 10, "{:?}", db.memory());
+    drop(db);
+    let mut task = open(here.path(), "leaves", "o")?;
+    let mut bytes = vec![0; item(0).len()];
+    for round in 0..2 {
+        let mut seen = 0;
+        let mut found = task.key_first(ID, CURR_DB);
+        while found.is_ok() {
+            task.record_read(&mut bytes, CURR_DB)?;
+            let id = i64::from_le_bytes(bytes[..8].try_into().expect("eight bytes"));
+            assert_eq!(bytes, item(id), "{id} in round {round}");
+            seen += 1;
+            found = task.key_next(ID, CURR_DB);
+        }
+        assert_eq!(found.unwrap_err().status, Status::NOT_FOUND);
+        assert_eq!(seen, RECORDS - round * 10);
+        for id in (0..10).filter(|_| round == 0) {
+            task.key_find(ID, Some(&(id * 100_i64).to_le_bytes()), CURR_DB)?;
+            task.delete(CURR_DB)?;
+        }
+    }
+    task.close()
 }
 
 #[test]
