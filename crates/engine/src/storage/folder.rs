@@ -171,7 +171,10 @@ impl StorageFile for File {
     }
 
     fn will_read(&self, at: u64, len: u64) {
-        advise(self, at, len, libc::POSIX_FADV_WILLNEED);
+        // Of 0 bytes, the system takes all to the end.
+        if len > 0 {
+            advise(self, at, len, libc::POSIX_FADV_WILLNEED);
+        }
     }
 
     fn will_read_here_and_there(&self) {
