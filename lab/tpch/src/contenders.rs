@@ -172,9 +172,15 @@ pub(crate) const ALL: &[Contender] = &[
         kind: Kind::Here { version: remanent::version, open: remanent::paged },
     },
     Contender {
+        name: "remanent-paged-unkeyed",
+        medium: "disk",
+        note: "the same without keys, whose indexes do not leave memory",
+        kind: Kind::Here { version: remanent::version, open: remanent::unkeyed },
+    },
+    Contender {
         name: "remanent-paged-cold",
         medium: "disk",
-        note: "the same, with nothing in the buffer cache nor in the system's when a query begins",
+        note: "with keys, and nothing in the buffer cache nor in the system's when a query begins",
         kind: Kind::Here { version: remanent::version, open: remanent::cold },
     },
     Contender {

@@ -169,6 +169,16 @@ fn shuttle_what_is_read_is_not_evicted() {
     });
 }
 
+/// A column that is in memory is asked for while another thread is about to evict it.
+#[test]
+fn shuttle_who_pins_waits_for_who_evicts() {
+    check(|| {
+        let paged = Paged::new();
+        race(vec![Box::new(|| paged.read_columns()), Box::new(|| paged.evict())]);
+        modelled::quietly(|| paged.read_columns());
+    });
+}
+
 /// A row is changed, and its segment frozen again and freed, while another thread evicts.
 #[test]
 fn shuttle_segments_that_go_are_not_evicted() {

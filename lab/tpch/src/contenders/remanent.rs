@@ -43,6 +43,18 @@ enum State {
     Changed,
     /// Frozen, in tables of which columns may leave memory.
     Paged,
+    /// The same without keys, whose indexes would not.
+    Unkeyed,
+}
+
+impl State {
+    fn is_frozen(self) -> bool {
+        matches!(self, Self::Frozen | Self::Changed) || self.is_paged()
+    }
+
+    fn is_paged(self) -> bool {
+        matches!(self, Self::Paged | Self::Unkeyed)
+    }
 }
 
 /// Paged tables in a folder.
@@ -78,12 +90,17 @@ pub(super) fn changed(setting: &Setting) -> Outcome<Box<dyn Engine>> {
 
 /// Frozen columns of paged tables.
 pub(super) fn paged(setting: &Setting) -> Outcome<Box<dyn Engine>> {
-    open_paged(setting, false)
+    open_paged(setting, State::Paged, false)
+}
+
+/// The same without keys.
+pub(super) fn unkeyed(setting: &Setting) -> Outcome<Box<dyn Engine>> {
+    open_paged(setting, State::Unkeyed, false)
 }
 
 /// Frozen columns of paged tables, none of which is in memory when a query begins.
 pub(super) fn cold(setting: &Setting) -> Outcome<Box<dyn Engine>> {
-    open_paged(setting, true)
+    open_paged(setting, State::Paged, true)
 }
 
 /// Frozen columns in a database that is open, by a session that is given back.
@@ -99,8 +116,8 @@ fn open(state: State, setting: &Setting) -> Outcome<Box<dyn Engine>> {
     Ok(Box::new(over(engine, state, setting.threads)?))
 }
 
-fn open_paged(setting: &Setting, is_cold: bool) -> Outcome<Box<dyn Engine>> {
-    let remanent = over(open_folder(setting, BUDGET)?, State::Paged, setting.threads)?;
+fn open_paged(setting: &Setting, state: State, is_cold: bool) -> Outcome<Box<dyn Engine>> {
+    let remanent = over(open_folder(setting, BUDGET)?, state, setting.threads)?;
     Ok(Box::new(Paged { remanent, setting: setting.clone(), is_cold }))
 }
 
@@ -122,14 +139,13 @@ impl Engine for Remanent {
         let freezes = match self.state {
             State::Inserted => ", freeze false",
             State::Copied => "",
-            State::Frozen | State::Changed | State::Paged => ", freeze",
+            _ => ", freeze",
         };
         for table in data.benchmark.tables() {
-            let storage = if self.state == State::Paged { " with (storage = paged)" } else { "" };
-            self.session.execute(&format!("{}{storage}", create(table)))?;
+            self.session.execute(&create(table, self.state))?;
             self.copy(table, File::open(data.file(table.name))?, freezes)?;
         }
-        if matches!(self.state, State::Frozen | State::Changed | State::Paged) {
+        if self.state.is_frozen() {
             self.session.execute("vacuum full")?;
         }
         let columns = self.session.database().engine().memory().columns;
@@ -137,7 +153,7 @@ impl Engine for Remanent {
             State::Inserted => columns == 0,
             // Of small tables no segment becomes full.
             State::Copied => true,
-            State::Frozen | State::Changed | State::Paged => columns > 0,
+            _ => columns > 0,
         };
         if !is_expected {
             return Err(format!("{columns} bytes of columns{freezes}").into());
@@ -196,7 +212,7 @@ impl Engine for Paged {
         let nothing = SqlDatabase::new(Arc::new(Database::open(Options::new())?))?;
         self.remanent.session = nothing.session();
         let engine = open_folder(&self.setting, self.setting.budget.unwrap_or(BUDGET))?;
-        self.remanent = over(engine, State::Paged, self.setting.threads)?;
+        self.remanent = over(engine, self.remanent.state, self.setting.threads)?;
         Ok(())
     }
 
@@ -284,11 +300,17 @@ impl Remanent {
 }
 
 /// The statement that makes a table.
-fn create(table: &Table) -> String {
+fn create(table: &Table, state: State) -> String {
     let columns = table.columns_sql(|of| match of {
         // Blanks at the end would be kept: the files have none.
         Type::Char(length) => Type::Varchar(length).sql(),
         of => of.sql(),
     });
-    format!("create table {} ({}, primary key ({}))", table.name, columns.join(", "), table.key)
+    let (name, columns) = (table.name, columns.join(", "));
+    let key = match state {
+        State::Unkeyed => String::new(),
+        _ => format!(", primary key ({})", table.key),
+    };
+    let storage = if state.is_paged() { " with (storage = paged)" } else { "" };
+    format!("create table {name} ({columns}{key}){storage}")
 }

@@ -218,7 +218,8 @@ impl Memory {
             return Ok(());
         }
         self.make_room_in_cache(len);
-        super::restore(self.region(), bytes.clone())?;
+        // Somebody else may have taken that room.
+        self.or_evict(len, || super::restore(self.region(), bytes.clone()))?;
         self.buffer_cache.bytes.fetch_add(len, Relaxed);
         let place = self.region().fresh_bytes(bytes.start, len as usize);
         read(bytes.start, place).inspect_err(|_| {
