@@ -170,16 +170,25 @@ fn damage_is_an_error_of_the_statement_and_no_more() {
             for column in columns {
                 let column = rows.column(column)?;
                 for i in 0..rows.len() {
-                    let text = format!("{:?}", column.value(i, &mut room));
-                    sum = text.bytes().fold(sum, |sum, it| sum.wrapping_mul(31) + u64::from(it));
+                    let number = match column.value(i, &mut room) {
+                        Value::I64(number) => number as u64,
+                        Value::F64(number) => number.to_bits(),
+                        Value::String(text) => text
+                            .as_bytes()
+                            .iter()
+                            .fold(7, |sum: u64, it| sum.wrapping_mul(31) ^ u64::from(*it)),
+                        _ => 3,
+                    };
+                    sum = sum.rotate_left(5).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ number;
                 }
             }
         }
         Ok(sum)
     };
     let right = read().expect("nothing is damaged");
+    let flips = std::env::var("REMANENT_FLIPS").map_or(40, |it| it.parse().expect("a number"));
     let mut errors = 0;
-    for at in (0..40_u64).map(|i| i * 104_729) {
+    for at in (0..flips).map(|i: u64| i * 104_729) {
         flip(&folder, at);
         match read() {
             Ok(sum) => assert_eq!(sum, right, "a wrong answer"),
@@ -192,7 +201,7 @@ fn damage_is_an_error_of_the_statement_and_no_more() {
         flip(&folder, at);
         assert_eq!(read().expect("it is whole again"), right);
     }
-    assert!(errors > 10, "{errors} of 40 were met");
+    assert!(errors > flips / 4, "{errors} of {flips} were met");
 }
 
 #[test]
