@@ -266,6 +266,86 @@ fn a_table_that_was_dropped_is_read_on() {
     assert_eq!(db.memory().evicted, 0);
 }
 
+/// Checks that the budget holds, and what is said of the one table.
+fn check_memory(db: &Database, budget: u64) {
+    let memory = db.memory();
+    assert!(memory.held <= budget, "{} are held", memory.held);
+    let of_table = &db.memory_by_table().expect("there are slots")[0];
+    assert_eq!(of_table.evicted_bytes, memory.evicted);
+    assert_eq!(of_table.column_bytes, memory.columns);
+}
+
+/// Several times as much as the budget is loaded, changed, indexed and read, and opened again.
+#[test]
+fn data_is_larger_than_the_budget() {
+    const PARTS: i64 = 20;
+    const BUDGET: u64 = 16 << 20;
+    let place = Place::new("larger");
+    let options = || Options::new().budget(BUDGET).budget_max(1 << 30);
+    let db = Database::open_at(&place.0, options()).expect("it opens");
+    let schema = TableSchema::new("T")
+        .column("id", ColumnType::I64)
+        .column("number", ColumnType::I64)
+        .nullable_column("float", ColumnType::F64)
+        .column("text", ColumnType::STRING)
+        .storage(TableStorage::Paged);
+    let table = db.create_table(schema).expect("it is created");
+    let [id, number, text] = ["id", "number", "text"].map(|it| table.column(it).expect("one"));
+    for part in 0..PARTS {
+        db.write(|tx| {
+            let texts: Vec<String> = (0..65_536).map(|i| text_of(part * 65_536 + i)).collect();
+            let rows = (0..65_536).map(|i| row(part * 65_536 + i, &texts[i as usize]));
+            tx.insert_all_values(&table, rows)
+        })
+        .expect("columns make room");
+        db.freeze_all(&table).expect("columns make room");
+        db.reclaim();
+        db.checkpoint().expect("it is written");
+    }
+    let memory = db.memory();
+    assert!(memory.evicted > BUDGET * 3 / 2, "{} are evicted", memory.evicted);
+    let check = |db: &Database, changed: i64| {
+        let table = db.table("T").expect("it is there");
+        let tx = db.begin_read().expect("there are slots");
+        let mut pieces = tx.scan_pieces(&table).expect("the table is there");
+        let (mut seen, mut room) = (0, Vec::new());
+        while let Some(piece) = pieces.next_piece() {
+            match piece {
+                Piece::Frozen(rows) => {
+                    let [ids, texts] = [id, text].map(|it| rows.column(it).expect("it is read"));
+                    for i in (0..rows.len()).step_by(31) {
+                        let Value::I64(id) = ids.value(i, &mut Vec::new()) else { panic!("id") };
+                        assert_eq!(texts.value(i, &mut room), Value::String(&text_of(id)));
+                    }
+                    seen += rows.visible_count();
+                }
+                Piece::Rows(rows) => {
+                    assert!(rows.iter().all(|row| row.get::<i64>(number) == Some(-1)));
+                    assert_eq!(rows.len() as i64, changed.min(1));
+                    seen += rows.len();
+                }
+            }
+        }
+        assert_eq!(seen as i64, PARTS * 65_536);
+        check_memory(db, BUDGET);
+    };
+    check(&db, 0);
+    let ids: Vec<_> = {
+        let tx = db.begin_read().expect("there are slots");
+        let mut pieces = tx.scan_pieces(&table).expect("the table is there");
+        std::iter::from_fn(|| pieces.next_frozen().map(|rows| rows.row_id(7))).collect()
+    };
+    for id in &ids {
+        db.write(|tx| tx.update_values(&table, *id, &[(number, Value::I64(-1))]))
+            .expect("it is changed");
+    }
+    check(&db, 1);
+    db.checkpoint().expect("it is written");
+    drop((table, db));
+    let db = Database::open_at(&place.0, options()).expect("it opens");
+    check(&db, 1);
+}
+
 /// A folder that does what it is told not to be able to.
 #[derive(Debug)]
 struct Failing {

@@ -150,6 +150,11 @@ impl Position {
             self.step_noted(context, step)?
         };
         self.current = found;
+        if found.is_none() {
+            // There are no more, or one could not be read.
+            let reading = context.slot.held().reading().ok_or(MCO_E_TRANSACT)?;
+            reading.status().map_err(status_of)?;
+        }
         let ends = matches!(step, Move::First | Move::Last);
         let missing = if ends { MCO_S_CURSOR_EMPTY } else { MCO_S_CURSOR_END };
         found.map(|_| ()).ok_or(missing)

@@ -215,7 +215,12 @@ fn move_cursor(
     let slot = find_session(cursor.transaction)?;
     let mut cursors = slot.cursors.borrow_mut();
     let open = cursors.get(cursor.number).ok_or(REM_BAD_HANDLE)?;
-    let row = step(open)?.ok_or(REM_NOT_FOUND)?;
+    let Some(row) = step(open)? else {
+        // There are no more, or one could not be read.
+        let reading = slot.held.reading().ok_or(REM_TRANSACTION_ENDED)?;
+        reading.status().map_err(status_of)?;
+        return Err(REM_NOT_FOUND);
+    };
     let (OpenCursor::Cursor { table, .. } | OpenCursor::Scan { table, .. }) = open;
     rem_row::put(slot, table_of(*table), row, OutPtr::from(out))
 }

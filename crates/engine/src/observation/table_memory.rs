@@ -42,8 +42,10 @@ pub struct TableMemory {
     pub row_bytes: u64,
     /// Bytes of the directory that leads from row ids to versions.
     pub segment_bytes: u64,
-    /// Bytes of the columns of frozen segments.
+    /// Bytes of the columns of frozen segments, as far as they are in memory.
     pub column_bytes: u64,
+    /// Bytes of columns of a paged table that were evicted.
+    pub evicted_bytes: u64,
     /// The table's indexes, in the order in which they were made.
     pub indexes: Vec<IndexMemory>,
 }
@@ -163,6 +165,7 @@ fn measure(db: &Instance, core: &TableCore) -> Result<Option<TableMemory>> {
         kind: index.schema.kind,
         bytes: at.measure_index(reader, index),
     });
+    let [columns, evicted] = at.measure_columns(reader);
     Ok(Some(TableMemory {
         name: core.schema.name.clone(),
         rows: rows.rows,
@@ -170,7 +173,8 @@ fn measure(db: &Instance, core: &TableCore) -> Result<Option<TableMemory>> {
         versions: rows.versions,
         row_bytes: rows.bytes,
         segment_bytes: at.measure_directory(reader),
-        column_bytes: at.measure_columns(reader),
+        column_bytes: columns - evicted,
+        evicted_bytes: evicted,
         indexes: indexes.collect(),
     }))
 }

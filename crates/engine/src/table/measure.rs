@@ -100,8 +100,8 @@ impl TableAt<'_> {
         self.directory().bytes(self.memory)
     }
 
-    /// Bytes of the columns of the table's frozen segments.
-    pub(crate) fn measure_columns(&self, reader: Reader<'_>) -> u64 {
+    /// Bytes of the columns of the table's frozen segments, and of these what was evicted.
+    pub(crate) fn measure_columns(&self, reader: Reader<'_>) -> [u64; 2] {
         let _operation = reader.enter(self.memory);
         self.directory().column_bytes(self.memory)
     }

@@ -416,9 +416,11 @@ impl Directory {
         Ok(())
     }
 
-    /// Bytes of columns.
-    pub(crate) fn column_bytes(&self, memory: &Memory) -> u64 {
-        self.frozen_segments(memory).map(FrozenSegment::block_bytes).sum()
+    /// Bytes of columns, and of these what was evicted.
+    pub(crate) fn column_bytes(&self, memory: &Memory) -> [u64; 2] {
+        self.frozen_segments(memory).fold([0, 0], |[all, evicted], segment| {
+            [all + segment.block_bytes(), evicted + segment.evicted_bytes(memory)]
+        })
     }
 
     /// What segments were frozen to.

@@ -252,6 +252,14 @@ impl FrozenSegment {
         Ok(())
     }
 
+    /// Bytes of it that are not in memory.
+    pub(super) fn evicted_bytes(&self, memory: &Memory) -> u64 {
+        match self.paging.evicted.load(Relaxed) {
+            0 => 0,
+            units => self.bytes_of(memory, units),
+        }
+    }
+
     /// Bytes that the columns of some units take that can leave memory.
     fn bytes_of(&self, memory: &Memory, units: u64) -> u64 {
         let block = self.block(memory);
