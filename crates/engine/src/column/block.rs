@@ -434,7 +434,11 @@ impl<'b> BlockColumn<'b> {
     /// Text behind one another, or the constant.
     #[inline]
     pub(crate) fn text(&self) -> &'b [u8] {
-        self.block.part(self.head.text(), self.head.text_len() as usize)
+        match self.head.text_len() as usize {
+            // Where no text lies is said nowhere.
+            0 => &[],
+            len => self.block.part(self.head.text(), len),
+        }
     }
 
     /// Of plain strings and of FSST: where each row's text or codes end.

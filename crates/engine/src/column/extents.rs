@@ -99,18 +99,15 @@ impl BlockColumn<'_> {
             STRINGS | FSST => part(head.data(), ends::size_of_ends(rows, width)),
             _ => 0..0,
         };
-        let of_rows = match (nulls.is_empty(), data.is_empty()) {
-            (_, true) => nulls,
-            (true, false) => data,
-            // Nothing lies between them but what aligns the second.
-            (false, false) => nulls.start.min(data.start)..nulls.end.max(data.end),
-        };
+        // Nothing lies between them but what aligns the second.
+        let of_rows = span(nulls, data);
         let text = part(head.text(), head.text_len() as usize);
+        let count = head.value_count() as usize;
         let others = match head.encoding() {
             STRINGS | FSST => text,
             DICTIONARY if !self.has_few_values() => match head.value_size() as usize {
-                0 => head.values() as usize..text.end,
-                size => part(head.values(), head.value_count() as usize * size),
+                0 => span(part(head.values(), (count + 1) * 4), text),
+                size => part(head.values(), count * size),
             },
             _ => 0..0,
         };
@@ -143,6 +140,15 @@ impl BlockColumn<'_> {
             size => count * size,
         };
         len <= VALUES_LEN_MAX
+    }
+}
+
+/// From the beginning of the first to the end of the last, of those that are not empty.
+fn span(one: Range<usize>, other: Range<usize>) -> Range<usize> {
+    match (one.is_empty(), other.is_empty()) {
+        (_, true) => one,
+        (true, false) => other,
+        (false, false) => one.start.min(other.start)..one.end.max(other.end),
     }
 }
 

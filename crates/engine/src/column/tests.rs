@@ -220,14 +220,57 @@ proptest! {
         }
         let bytes = aligned_copy(&bytes, &mut memory);
         if is_well_formed(bytes, &layout) {
-            let block = Block::new(bytes);
-            for row in (0..block.rows()).filter(|&row| block.has(row)) {
-                let mut out = vec![0; block.row_len(&layout, row)];
-                block.write_row(&layout, row, &mut out);
-                assert!(layout.is_well_formed(&out));
+            read_all(&layout, Block::new(bytes));
+        }
+    }
+}
+
+/// Reads everything there is of a block that is well formed.
+fn read_all(layout: &RowLayout, block: Block<'_>) {
+    for row in (0..block.rows()).filter(|&row| block.has(row)) {
+        let mut out = vec![0; block.row_len(layout, row)];
+        block.write_row(layout, row, &mut out);
+        assert!(layout.is_well_formed(&out));
+    }
+    let mut room = Vec::new();
+    for (leaf, of) in layout.leaves().iter().enumerate() {
+        let column = FrozenColumn::new(block.column(leaf), &of.column_type);
+        let _ = (column.min(), column.max());
+        (0..block.rows()).filter(|&row| block.has(row)).for_each(|row| {
+            let _ = column.value(row as usize, &mut room);
+        });
+        for range in block.evictable(leaf).iter().filter(|_| block.is_orderly()) {
+            assert!(range.start <= range.end && range.end <= block.bytes().len(), "{range:?}");
+        }
+    }
+}
+
+#[test]
+fn no_damaged_head_makes_a_reader_panic() {
+    let layout = layout_of(every_type());
+    let lists = vec![vec![Value::I32(1), Value::I32(2)]];
+    let mut passed = 0;
+    // Empty text has no place in the block; constants, dictionaries and offsets.
+    for (texts, numbers) in [([""; 2], 0..1), (["", "bcd"], 0..9), (["a", "bcd"], 250..290)] {
+        let texts = texts.map(str::to_owned);
+        let rows: Vec<_> = numbers
+            .map(|number| Some(row(&layout, &values(&layout, &[number], &texts, &lists, 300))))
+            .collect();
+        let mut memory = Vec::new();
+        let whole = block_of(&layout, &rows, &mut memory).to_vec();
+        let heads = HEADS_AT + layout.leaves().len() * super::head::HEAD_SIZE;
+        for (place, byte) in (0..heads).flat_map(|place| [1, 0x17, 0xff].map(|byte| (place, byte)))
+        {
+            let mut bytes = whole.clone();
+            bytes[place] ^= byte;
+            let bytes = aligned_copy(&bytes, &mut memory);
+            if is_well_formed(bytes, &layout) {
+                passed += 1;
+                read_all(&layout, Block::new(bytes));
             }
         }
     }
+    assert!(passed > 100, "what a head does not use may be anything");
 }
 
 /// The encoding of a column of these values.
