@@ -7,9 +7,10 @@
 use std::fmt::Debug;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use remanent_compression::Lz4;
 use remanent_engine::{Database, Folder, Options, Progress, RecoverUntil, Storage};
 
 use crate::flags::Flags;
@@ -36,7 +37,7 @@ impl Source {
     /// The folder with this path.
     pub(crate) fn open(path: &str) -> Result<Self, Failure> {
         let refused = |error: std::io::Error| Failure::Refused(format!("error: {path}: {error}"));
-        let folder = Folder::existing(path).map_err(refused)?;
+        let folder = Folder::existing(path).map_err(refused)?.compressed_by(Arc::new(Lz4));
         let locked = match Path::new(path).join("lock").exists() {
             true => folder.lock(),
             false => lock_by_itself(path),
@@ -102,7 +103,7 @@ pub(crate) fn options(flags: &Flags) -> Result<Options, Failure> {
 /// Writes a database into a folder that has none yet.
 pub(crate) fn write_to(db: &Database, target: &str) -> Result<u64, Failure> {
     let wrong = |error: std::io::Error| Failure::Refused(format!("error: {target}: {error}"));
-    let folder = Folder::create(target).map_err(wrong)?;
+    let folder = remanent_compression::folder(target).map_err(wrong)?;
     db.backup(&folder).map_err(|error| Failure::Refused(format!("error: {target}: {error}")))
 }
 

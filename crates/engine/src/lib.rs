@@ -69,7 +69,7 @@ pub use owned::{
 };
 pub use recovery::{ImageInfo, RecoverUntil, Salvaged};
 pub use remanent_schema as schema;
-pub use storage::{Folder, Storage, StorageFile};
+pub use storage::{Compression, Folder, Storage, StorageFile};
 pub use table::read::lookup::{Cursor, Find};
 pub use table::read::scan::BATCH_ROWS;
 pub use table::{

@@ -43,7 +43,7 @@ fn schema() -> TableSchema {
         .storage(TableStorage::Paged)
 }
 
-fn row(i: i64, text: &str) -> [Option<Value<'_>>; 4] {
+fn row_of(i: i64, text: &str) -> [Option<Value<'_>>; 4] {
     let float = (i % 7 != 0).then_some(Value::F64(i as f64 / 3.0));
     [Some(Value::I64(i)), Some(Value::I64(i * 31 % 65_521)), float, Some(Value::String(text))]
 }
@@ -55,7 +55,7 @@ fn filled(place: &Place) -> (Database, Table) {
     for part in 0..4 {
         db.write(|tx| {
             let texts: Vec<String> = (0..65_536).map(|i| text_of(part * 65_536 + i)).collect();
-            let rows = (0..65_536).map(|i| row(part * 65_536 + i, &texts[i as usize]));
+            let rows = (0..65_536).map(|i| row_of(part * 65_536 + i, &texts[i as usize]));
             tx.insert_all_values(&table, rows)
         })
         .expect("there is room");
@@ -80,7 +80,7 @@ fn check_columns(db: &Database, table: &Table) {
             for i in (0..rows.len()).step_by(97) {
                 let number = rows.first_row() as i64 + i as i64;
                 let text = text_of(number);
-                let expected = row(number, &text)[place].unwrap_or(Value::Null);
+                let expected = row_of(number, &text)[place].unwrap_or(Value::Null);
                 assert_eq!(column.value(i, &mut room), expected, "row {number}, column {place}");
             }
         }
@@ -204,6 +204,52 @@ fn damage_is_an_error_of_the_statement_and_no_more() {
     assert!(errors > flips / 4, "{errors} of {flips} were met");
 }
 
+/// With more than 64 columns, some come back together: all of them or none.
+#[test]
+fn columns_that_come_together_come_all_or_not() {
+    const COLUMNS: i64 = 150;
+    const NUMBERS: i64 = 4096;
+    let number = |row: i64, column: i64| {
+        (row * COLUMNS + column).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64)
+    };
+    let place = Place::new("together");
+    let db = Database::open_at(&place.0, Options::new().buffer_cache(1)).expect("it opens");
+    let schema = TableSchema::new("T").storage(TableStorage::Paged);
+    let schema = (0..COLUMNS).fold(schema, |it, i| it.column(format!("c{i}"), ColumnType::I64));
+    let table = db.create_table(schema).expect("it is created");
+    let values = |row| (0..COLUMNS).map(move |column| Some(Value::I64(number(row, column))));
+    let rows: Vec<Vec<_>> = (0..NUMBERS).map(|row| values(row).collect()).collect();
+    db.write(|tx| tx.insert_all_values(&table, &rows)).expect("there is room");
+    db.freeze_all(&table).expect("it is frozen");
+    db.checkpoint().expect("it is written");
+    assert!(db.memory().evicted > 4 << 20 && db.memory().cached == 0);
+    let folder = Folder::create(&place.0).expect("it is there");
+    let mut errors = 0;
+    for at in (0..30).map(|i: u64| 200_000 + i * 98_317) {
+        flip(&folder, at);
+        let tx = db.begin_read().expect("there are slots");
+        let mut pieces = tx.scan_pieces(&table).expect("the table is there");
+        let rows = pieces.next_frozen().expect("all are frozen");
+        for i in 0..COLUMNS {
+            let column = table.column(&format!("c{i}")).expect("it is there");
+            match rows.column(column) {
+                Ok(column) => {
+                    let mut room = Vec::new();
+                    let value = column.value(7, &mut room);
+                    assert_eq!(value, Value::I64(number(7, i)), "column {i}");
+                }
+                Err(_) => errors += 1,
+            }
+        }
+        flip(&folder, at);
+        drop((rows, pieces));
+        drop(tx);
+        db.set_buffer_cache(1);
+        assert_eq!(db.memory().cached, 0);
+    }
+    assert_eq!(errors, 30 * 3, "the columns of one unit each time");
+}
+
 #[test]
 fn an_index_is_built_of_columns_that_left() {
     let place = Place::new("index");
@@ -294,7 +340,7 @@ fn data_is_larger_than_the_budget() {
     for part in 0..PARTS {
         db.write(|tx| {
             let texts: Vec<String> = (0..65_536).map(|i| text_of(part * 65_536 + i)).collect();
-            let rows = (0..65_536).map(|i| row(part * 65_536 + i, &texts[i as usize]));
+            let rows = (0..65_536).map(|i| row_of(part * 65_536 + i, &texts[i as usize]));
             tx.insert_all_values(&table, rows)
         })
         .expect("columns make room");
@@ -490,6 +536,32 @@ fn a_read_that_fails_is_an_error_of_the_statement_and_no_more() {
     failed().expect("it is read");
 }
 
+/// A row by its key is two reads from a file that is open: the table of the record, and all columns
+/// that are not in memory. The next one of its segment is one.
+#[test]
+fn a_row_is_read_at_once() {
+    const MANY: u64 = 1 << 20;
+    let place = Place::new("reads");
+    let (db, table, counted) = failing(&place);
+    let primary = table.index("primary").expect("it is there");
+    let reads_of = |id: i64| {
+        db.set_buffer_cache(1);
+        assert_eq!(db.memory().cached, 0);
+        counted.reads.store(MANY, Relaxed);
+        let tx = db.begin_read().expect("there are slots");
+        let row = tx.find(&table, primary, &[Value::I64(id)]).expect("it is read");
+        let text = text_of(id);
+        let values: Vec<_> = row.expect("it is there").values().collect();
+        assert_eq!(values, row_of(id, &text).map(|it| it.unwrap_or(Value::Null)));
+        MANY - counted.reads.load(Relaxed)
+    };
+    // The file is opened, and its header checked.
+    assert_eq!(reads_of(7), 3);
+    assert_eq!(reads_of(3 * 65_536 + 7), 2);
+    assert_eq!(reads_of(3 * 65_536 + 700), 1);
+    assert_eq!(reads_of(700), 1);
+}
+
 #[test]
 fn a_checkpoint_that_fails_lets_nothing_leave() {
     let place = Place::new("failed");
@@ -528,7 +600,7 @@ fn memory_alone_has_nothing_to_evict_to() {
     let db = Database::open(Options::new().buffer_cache(1)).expect("it opens");
     let table = db.create_table(schema()).expect("it is created");
     let text = text_of(1);
-    db.write(|tx| tx.insert_values(&table, &row(1, &text))).expect("there is room");
+    db.write(|tx| tx.insert_values(&table, &row_of(1, &text))).expect("there is room");
     db.freeze_all(&table).expect("it is frozen");
     assert_eq!((db.memory().evicted, db.memory().cached), (0, 0));
     let _shared: Arc<Database> = Arc::new(db);

@@ -14,7 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use remanent_engine::{Database, Durability, Folder, Options};
+use remanent_engine::{Database, Durability, Options};
 
 use crate::dictionary::Storage;
 use crate::status::{Fault, Outcome, Status};
@@ -93,7 +93,7 @@ impl Kept {
         let options = Options::new().durability(level).log_file_size(LOG_FILE_SIZE);
         // What nobody changes becomes columns, which may leave memory.
         let options = options.freeze_at_checkpoint(true);
-        let db = Database::open_at(&folder, options)?;
+        let db = remanent_compression::open_at(&folder, options)?;
         match db.damage() {
             None => Ok(db),
             Some(damage) => Err(Status::DAMAGED.because(format!("{}: {damage}", folder.display()))),
@@ -124,7 +124,7 @@ fn convert(image: &Path, folder: &Path) -> std::io::Result<Outcome> {
         _ => {}
     }
     let stream = File::open(image)?;
-    let target = Folder::create(&new)?;
+    let target = remanent_compression::folder(&new)?;
     let copied = load(stream).and_then(|db| Ok(db.backup(&target)?));
     if let Err(fault) = copied {
         fs::remove_dir_all(&new)?;

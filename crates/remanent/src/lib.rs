@@ -30,8 +30,10 @@
 //!
 //! The same rows can be read and written through run-time handles: [`Table`], [`ColumnHandle`] and
 //! [`IndexHandle`]. This crate only gathers: the engine is `remanent-engine`, types and layouts are
-//! `remanent-schema` (here [`schema`]), and the derive macros are `remanent-derive`.
+//! `remanent-schema` (here [`schema`]), the derive macros are `remanent-derive`, and
+//! `remanent-compression` has the library for columns in files.
 
+pub use remanent_compression::Lz4;
 pub use remanent_derive::{Record, RecordStruct};
 pub use remanent_engine::*;
 pub use remanent_schema as schema;

@@ -116,7 +116,7 @@ fn open(options: Option<&rem_options>) -> Outcome<Database> {
         None => Database::open(resolved).map_err(status_of),
         Some(path) => {
             let path = std::str::from_utf8(path).map_err(|_| REM_BAD_TEXT)?;
-            Database::open_at(path, resolved).map_err(status_of)
+            remanent_compression::open_at(path, resolved).map_err(status_of)
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
 
-use remanent_engine::{CommitTicket, Durability, Folder};
+use remanent_engine::{CommitTicket, Durability};
 
 use super::database::rem_database;
 use super::session::database;
@@ -114,7 +114,7 @@ pub extern "C" fn rem_backup(
         let pinned = database(database_token as u64)?;
         let path = InPtr::from(path).text().ok_or(REM_NULL_ARGUMENT)?;
         let path = std::str::from_utf8(path).map_err(|_| REM_BAD_TEXT)?;
-        let folder = Folder::create(path).map_err(|_| REM_STORAGE_FAILED)?;
+        let folder = remanent_compression::folder(path).map_err(|_| REM_STORAGE_FAILED)?;
         pinned.database.backup(&folder).map(|_| ()).map_err(status_of)
     })
 }

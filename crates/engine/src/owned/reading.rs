@@ -187,6 +187,21 @@ impl OwnedPieces {
     }
 }
 
+impl OwnedPieces {
+    /// Gives the frozen segment behind the last piece to `look`, as
+    /// [`following`](Pieces::following) does.
+    ///
+    /// # Errors
+    /// `TransactionEnded`.
+    pub fn with_following(&self, look: impl FnOnce(&FrozenRows<'_>)) -> Result<()> {
+        let _reading = self.0.from.transaction.read()?;
+        if let Some(rows) = self.0.value.following() {
+            look(&rows);
+        }
+        Ok(())
+    }
+}
+
 impl<'c> Keeper<'_, 'c> {
     /// Frozen rows of the piece that was given with this.
     pub fn keep(&self, rows: &FrozenRows<'c>) -> OwnedFrozenRows {

@@ -2,29 +2,21 @@
 //!
 //! A frozen segment's block never changes, so it is written once: by the first checkpoint that
 //! meets it, into a file beside the image, and later images say only where it stands
-//! ([`StoredBlock`]). [`record`] has the bytes of a block in a file, in extents with a checksum
-//! each, [`writer`] writes the files of one checkpoint and knows which of the older ones are still
-//! worth keeping, [`reader`] reads blocks back, [`source`] parts of them while the database is
-//! open. `image/FORMAT.md` has the format.
+//! ([`StoredBlock`]). [`extent_table`] says how the bytes of a block stand in a file, in extents
+//! with a checksum each, [`writer`] writes the files of one checkpoint and knows which of the older
+//! ones are still worth keeping, [`reader`] reads blocks back, [`source`] parts of them while the
+//! database is open. `image/FORMAT.md` has the format.
 
+mod extent_table;
 mod reader;
-mod record;
 mod source;
 mod writer;
 
 pub(crate) use reader::SegmentReader;
-pub(crate) use source::{ExtentTable, SegmentSource};
+pub(crate) use source::SegmentSource;
 pub(crate) use writer::SegmentWriter;
 
-/// A block's record, for models, and the checksum of its table.
-#[cfg(all(test, shuttle))]
-pub(crate) fn record_of(block: crate::column::block::Block<'_>) -> (Vec<u8>, u32) {
-    let mut record = record::table_of(block);
-    let checksum = record::checksum_in(&record);
-    record.extend_from_slice(block.bytes());
-    (record, checksum)
-}
-
+use crate::memory::pages::buffer_cache::EvictedRecord;
 use crate::storage::{number_in, numbered};
 
 /// Names of segment files begin so; the number follows, in sixteen hexadecimal digits.
@@ -71,6 +63,12 @@ impl StoredBlock {
             checksum: number(bytes, 24)?,
         };
         (stored.file > 0).then_some(stored)
+    }
+
+    /// Its record, of so many extents, for who reads some of them again.
+    pub(crate) fn record(self, extents: usize) -> EvictedRecord {
+        let Self { file, at, checksum, .. } = self;
+        EvictedRecord { file, at, checksum, extents }
     }
 }
 

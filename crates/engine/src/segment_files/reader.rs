@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::record::block_in;
+use super::extent_table::{ExtentTable, Room};
 use super::{HEADER, MAGIC, StoredBlock, VERSION, checksum_of, long, name_of, number};
 use crate::column::block::BLOCK_LEN_MAX;
 use crate::error::{Error, ErrorKind, Result};
@@ -19,13 +19,14 @@ pub(crate) struct SegmentReader<'s> {
     storage: &'s dyn Storage,
     open: Option<(u64, Box<dyn StorageFile>)>,
     record: Vec<u8>,
+    room: Room,
     /// Bytes that were read.
     pub(crate) bytes: u64,
 }
 
 impl<'s> SegmentReader<'s> {
     pub(crate) fn new(storage: &'s dyn Storage) -> Self {
-        Self { storage, open: None, record: Vec::new(), bytes: 0 }
+        Self { storage, open: None, record: Vec::new(), room: Room::default(), bytes: 0 }
     }
 
     /// A block of the database with this id, checked against its checksums.
@@ -56,7 +57,9 @@ impl<'s> SegmentReader<'s> {
         let count = read_at_most(&**file, at, &mut self.record).map_err(failed)?;
         self.bytes += len;
         let wrong = |why: String| damaged(&name, &format!("the record at {at}: {why}"));
-        block_in(&self.record[..count], checksum).map_err(wrong)
+        let (table, extents) =
+            ExtentTable::split_from(&self.record[..count], checksum).map_err(wrong)?;
+        table.block_in(extents, self.storage.compression(), &mut self.room).map_err(wrong)
     }
 }
 

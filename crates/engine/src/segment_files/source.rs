@@ -1,21 +1,30 @@
-//! Reading parts of blocks again that were evicted.
+//! Reading extents of blocks again that were evicted.
 //!
-//! Files are kept open, the last ones that were read. A file that has gone since is opened no more,
-//! and none goes as long as a segment is said to stand in it.
+//! Files are kept open, the last ones that were read, and tables of records are kept in memory. A
+//! file that has gone since is opened no more, and none goes as long as a segment is said to stand
+//! in it. Extents that stand close to each other are read at once.
 
+use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::extent_table::{Entry, ExtentTable};
 use super::reader::{check_header, damaged};
-use super::record::{ENTRY, FRONT, checked_table, table_len};
-use super::{HEADER, StoredBlock, checksum_of, name_of, number};
+use super::{HEADER, name_of};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::pages::buffer_cache::EvictedBytes;
+use crate::memory::pages::buffer_cache::{EvictedBytes, EvictedRecord};
 use crate::storage::{Storage, StorageFile, read_at_most};
 
-/// Files that are kept open.
+/// Files that are kept open, and tables that are kept.
 const OPEN_MAX: usize = 64;
+const TABLES_MAX: usize = 4096;
+/// Extents with no more bytes between them are read at once, if it is no more than so much.
+const GAP_MAX: u64 = 32 << 10;
+const READ_MAX: u64 = 4 << 20;
+/// Room that a thread keeps for what it reads next.
+const ROOM_KEPT: usize = 1 << 20;
 
 /// The segment files of a database that is open.
 #[derive(Debug)]
@@ -24,16 +33,27 @@ pub(crate) struct SegmentSource {
     database: [u8; 16],
     /// Open files by their numbers, the one that was read last at the end.
     open: Mutex<Vec<(u64, Arc<dyn StorageFile>)>>,
+    /// Tables by the file and the place in it.
+    tables: Mutex<BTreeMap<(u64, u64), Arc<[u8]>>>,
 }
 
-/// What a record's table says of the extents of a block.
-pub(crate) struct ExtentTable {
-    table: Vec<u8>,
+/// An extent that is wanted: its number, what its table says, and where it stands in the file.
+#[derive(Clone)]
+struct Wanted {
+    number: usize,
+    entry: Entry,
+    place: Range<u64>,
+}
+
+thread_local! {
+    /// Room for what is read, and for what is decompressed.
+    static ROOM: Cell<[Vec<u8>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
 }
 
 impl SegmentSource {
     pub(crate) fn new(storage: Arc<dyn Storage>, database: [u8; 16]) -> Self {
-        Self { storage, database, open: Mutex::new(Vec::new()) }
+        let (open, tables) = (Mutex::default(), Mutex::default());
+        Self { storage, database, open, tables }
     }
 
     fn file(&self, number: u64) -> Result<Arc<dyn StorageFile>> {
@@ -59,10 +79,57 @@ impl SegmentSource {
         open.push((number, Arc::clone(&file)));
         Ok(file)
     }
-}
 
-impl EvictedBytes for SegmentSource {
-    fn read(&self, file: u64, at: u64, bytes: &mut [u8]) -> Result<()> {
+    /// The table of a record.
+    fn table(&self, record: EvictedRecord) -> Result<Arc<[u8]>> {
+        let place = (record.file, record.at);
+        let tables = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = tables().get(&place) {
+            return Ok(Arc::clone(table));
+        }
+        let mut bytes = vec![0; ExtentTable::len_of(record.extents)];
+        self.fill(record.file, record.at, &mut bytes)?;
+        let split = ExtentTable::split_from(&bytes, record.checksum);
+        let (table, _) = split.map_err(|why| self.wrong(record, &why))?;
+        let table: Arc<[u8]> = table.bytes().into();
+        let mut tables = tables();
+        if tables.len() >= TABLES_MAX {
+            tables.pop_first();
+        }
+        tables.insert(place, Arc::clone(&table));
+        Ok(table)
+    }
+
+    /// Reads extents that stand close to each other, and gives them to `take`.
+    fn read_group(
+        &self,
+        record: EvictedRecord,
+        group: &[Wanted],
+        take: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(()) };
+        let place = first.place.start..last.place.end;
+        let [mut stored, mut room] = ROOM.with(Cell::take);
+        stored.resize((place.end - place.start) as usize, 0);
+        let read = self.fill(record.file, place.start, &mut stored).and_then(|()| {
+            group.iter().try_for_each(|Wanted { number, entry, place: of }| {
+                let start = (of.start - place.start) as usize;
+                let stored = &stored[start..start + entry.stored_len];
+                let bytes = entry.bytes_in(stored, self.storage.compression(), &mut room);
+                let wrong = |why: String| self.wrong(record, &format!("extent {number} {why}"));
+                take(*number, bytes.map_err(wrong)?)
+            })
+        });
+        for room in [&mut stored, &mut room] {
+            room.truncate(ROOM_KEPT);
+            room.shrink_to(ROOM_KEPT);
+        }
+        ROOM.with(|rooms| rooms.set([stored, room]));
+        read
+    }
+
+    /// Fills `bytes` with those of a file from a place on.
+    fn fill(&self, file: u64, at: u64, bytes: &mut [u8]) -> Result<()> {
         let count = read_at_most(&*self.file(file)?, at, bytes)
             .map_err(|error| failed(&name_of(file), &error))?;
         if count < bytes.len() {
@@ -71,48 +138,52 @@ impl EvictedBytes for SegmentSource {
         Ok(())
     }
 
-    fn will_read(&self, file: u64, bytes: Range<u64>) {
-        // Who reads it says what is wrong with it.
-        if let Ok(file) = self.file(file) {
-            file.will_read(bytes.start, bytes.end - bytes.start);
-        }
-    }
-
-    fn damaged(&self, file: u64, why: &str) -> Error {
-        damaged(&name_of(file), why)
+    #[cold]
+    fn wrong(&self, record: EvictedRecord, why: &str) -> Error {
+        damaged(&name_of(record.file), &format!("the record at {}: {why}", record.at))
     }
 }
 
-impl ExtentTable {
-    /// Reads the table of a block's record.
-    ///
-    /// # Errors
-    /// `StorageFailed`, `DamagedImage`.
-    pub(crate) fn read(
-        source: &dyn EvictedBytes,
-        stored: StoredBlock,
-        count: usize,
-    ) -> Result<Self> {
-        let mut table = vec![0; table_len(count)];
-        source.read(stored.file, stored.at, &mut table)?;
-        let wrong = |why: String| {
-            source.damaged(stored.file, &format!("the record at {}: {why}", stored.at))
-        };
-        checked_table(&table, stored.checksum).map_err(wrong)?;
-        Ok(Self { table })
+impl EvictedBytes for SegmentSource {
+    fn read(
+        &self,
+        record: EvictedRecord,
+        extents: &[usize],
+        take: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let table = self.table(record)?;
+        let wanted: Vec<_> = wanted(&table, record, extents).collect();
+        let mut rest = &wanted[..];
+        while let Some(first) = rest.first() {
+            let begin = first.place.start;
+            let is_near = |(one, next): (&Wanted, &Wanted)| {
+                next.place.start - one.place.end <= GAP_MAX && next.place.end - begin <= READ_MAX
+            };
+            let more = rest.iter().zip(&rest[1..]).take_while(|&pair| is_near(pair)).count();
+            let (group, others) = rest.split_at(more + 1);
+            self.read_group(record, group, take)?;
+            rest = others;
+        }
+        Ok(())
     }
 
-    /// Where in the file a byte of a block with so many extents stands.
-    pub(crate) fn place_of(stored: StoredBlock, count: usize, at: u64) -> u64 {
-        stored.at + table_len(count) as u64 + at
+    fn will_read(&self, record: EvictedRecord, extents: &[usize]) {
+        // Who reads it says what is wrong with it.
+        if let (Ok(table), Ok(file)) = (self.table(record), self.file(record.file)) {
+            for Wanted { place, .. } in wanted(&table, record, extents) {
+                file.will_read(place.start, place.end - place.start);
+            }
+        }
     }
+}
 
-    /// Whether these are the bytes of an extent.
-    pub(crate) fn is_whole(&self, extent: usize, bytes: &[u8]) -> bool {
-        let entry = self.table.get(FRONT + extent * ENTRY..);
-        let field = |at| entry.and_then(|entry| number(entry, at));
-        field(0) == Some(bytes.len() as u32) && field(12) == Some(checksum_of(bytes))
-    }
+/// What a table says of some extents, whose numbers ascend.
+fn wanted(table: &[u8], record: EvictedRecord, extents: &[usize]) -> impl Iterator<Item = Wanted> {
+    let table = ExtentTable::new(table);
+    let all = table.entries().zip(table.places()).enumerate();
+    let place_of = move |place: Range<u64>| record.at + place.start..record.at + place.end;
+    all.filter(|(number, _)| extents.binary_search(number).is_ok())
+        .map(move |(number, (entry, place))| Wanted { number, entry, place: place_of(place) })
 }
 
 #[cold]

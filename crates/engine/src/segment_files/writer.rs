@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use super::record::{checksum_in, table_of};
+use super::extent_table::Record;
 use super::{HEADER, StoredBlock, header, name_of, number_of};
 use crate::column::block::Block;
 use crate::storage::{Storage, StorageFile, write_all_at};
@@ -103,11 +103,12 @@ impl<'s> SegmentWriter<'s> {
                 self.open.insert((file, HEADER as u64))
             }
         };
-        let table = table_of(block);
-        write_all_at(&**file, *at, &table)?;
-        write_all_at(&**file, *at + table.len() as u64, block.bytes())?;
-        let len = (table.len() + block.bytes().len()) as u64;
-        let stored = StoredBlock { file: self.last, at: *at, len, checksum: checksum_in(&table) };
+        let record = Record::of_block(block, self.storage.compression());
+        let (table, extents) = (&record.table, record.extents());
+        write_all_at(&**file, *at, table)?;
+        write_all_at(&**file, *at + table.len() as u64, extents)?;
+        let len = (table.len() + extents.len()) as u64;
+        let stored = StoredBlock { file: self.last, at: *at, len, checksum: record.checksum() };
         *at += len;
         self.bytes += len;
         if *at >= FILE_LEN {

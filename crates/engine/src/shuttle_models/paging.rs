@@ -2,11 +2,11 @@
 
 use super::{check, race};
 use crate::column::block::Block;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::memory::modelled;
-use crate::memory::pages::buffer_cache::EvictedBytes;
+use crate::memory::pages::buffer_cache::{EvictedBytes, EvictedRecord};
 use crate::schema::{ColumnType, TableSchema, TableStorage, Value};
-use crate::segment_files::{StoredBlock, record_of};
+use crate::segment_files::StoredBlock;
 use crate::table::columns::paging::set_stored;
 use crate::table::table::TableAt;
 use crate::{ColumnHandle, Database, IndexHandle, Options, Table};
@@ -15,21 +15,21 @@ use crate::{ColumnHandle, Database, IndexHandle, Options, Table};
 const ROWS: u32 = 4;
 const LEN: usize = 5000;
 
-/// A file in memory with the record of one block.
+/// A file in memory with the extents of one block.
 #[derive(Debug)]
-struct Record(Vec<u8>);
+struct Record(Vec<Vec<u8>>);
 
 impl EvictedBytes for Record {
-    fn read(&self, _: u64, at: u64, bytes: &mut [u8]) -> Result<()> {
-        bytes.copy_from_slice(&self.0[at as usize..at as usize + bytes.len()]);
-        Ok(())
+    fn read(
+        &self,
+        _: EvictedRecord,
+        extents: &[usize],
+        take: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        extents.iter().try_for_each(|&extent| take(extent, &self.0[extent]))
     }
 
-    fn will_read(&self, _: u64, _: std::ops::Range<u64>) {}
-
-    fn damaged(&self, _: u64, why: &str) -> Error {
-        Error::new(ErrorKind::DamagedImage).because(why.to_owned())
-    }
+    fn will_read(&self, _: EvictedRecord, _: &[usize]) {}
 }
 
 /// A paged table whose rows are frozen and stand in a file.
@@ -89,10 +89,9 @@ impl Paged {
         let at = TableAt { memory, core: &self.table.core };
         let frozen = at.directory().frozen(memory, 0).expect("it is frozen");
         let block: Block<'_> = frozen.block(memory);
-        let (record, checksum) = record_of(block);
-        let len = record.len() as u64;
-        memory.buffer_cache.set_source(Record(record));
-        set_stored(at, frozen, StoredBlock { file: 1, at: 0, len, checksum });
+        let extents = block.extents().into_iter().map(|it| block.bytes()[it].to_vec());
+        memory.buffer_cache.set_source(Record(extents.collect()));
+        set_stored(at, frozen, StoredBlock { file: 1, at: 0, len: 1, checksum: 0 });
         assert!(memory.buffer_cache.bytes() > 0, "pages lie within the column");
     }
 

@@ -14,8 +14,9 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::{Storage, StorageFile};
+use super::{Compression, Storage, StorageFile};
 
 /// The file whose lock is taken. It stays empty.
 const LOCK: &str = "lock";
@@ -38,6 +39,7 @@ const FILE_MODE: u32 = 0o600;
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
+    compression: Option<Arc<dyn Compression>>,
 }
 
 impl Folder {
@@ -62,7 +64,7 @@ impl Folder {
         for parent in missing.iter().filter_map(|folder| folder.parent()) {
             File::open(parent)?.sync_all()?;
         }
-        Ok(Self { path })
+        Ok(Self { path, compression: None })
     }
 
     /// The folder at `path`, which must be there.
@@ -81,7 +83,16 @@ impl Folder {
         if !fs::metadata(path)?.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { path: path.to_owned() })
+        Ok(Self { path: path.to_owned(), compression: None })
+    }
+
+    /// The folder, with a library that compresses the columns in its files. What is there already
+    /// is read as it is.
+    ///
+    /// # Examples
+    /// See [`Compression`].
+    pub fn compressed_by(self, library: Arc<dyn Compression>) -> Self {
+        Self { compression: Some(library), ..self }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -158,6 +169,10 @@ impl Storage for Folder {
             Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    fn compression(&self) -> Option<&dyn Compression> {
+        self.compression.as_deref()
     }
 }
 

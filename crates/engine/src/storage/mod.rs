@@ -6,12 +6,14 @@
 //! any order, or not at all until `sync` returned; a name that was made, renamed or removed is sure
 //! only after `sync_names`. Nobody else changes the files as long as the lock is held.
 
+mod compression;
 mod folder;
 pub(crate) mod stream;
 
 use std::fmt::Debug;
 use std::io;
 
+pub use compression::Compression;
 pub use folder::Folder;
 
 /// A folder of files.
@@ -71,6 +73,12 @@ pub trait Storage: Send + Sync + Debug {
     /// # Errors
     /// `WouldBlock` if somebody else has it.
     fn lock(&self) -> io::Result<Box<dyn Debug + Send + Sync>>;
+
+    /// The library that compresses columns in files, and reads those that are compressed. Without
+    /// one they are written as they are.
+    fn compression(&self) -> Option<&dyn Compression> {
+        None
+    }
 }
 
 /// An open file.

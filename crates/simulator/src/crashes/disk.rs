@@ -8,7 +8,8 @@ use std::fmt::Debug;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use remanent_engine::{Storage, StorageFile};
+use remanent_compression::Lz4;
+use remanent_engine::{Compression, Storage, StorageFile};
 
 /// The files of a disk by their names.
 pub(super) type Content = BTreeMap<String, Vec<u8>>;
@@ -227,6 +228,10 @@ impl Storage for Disk {
             return Err(io::ErrorKind::WouldBlock.into());
         }
         Ok(Box::new(Lock(self.clone())))
+    }
+
+    fn compression(&self) -> Option<&dyn Compression> {
+        Some(&Lz4)
     }
 }
 

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use remanent_engine::schema::Value;
-use remanent_engine::{KeyBound, Piece, Row, RowPredicate, SEGMENT_ROWS};
+use remanent_engine::{FrozenRows, KeyBound, Piece, Row, RowPredicate, SEGMENT_ROWS};
 
 use super::access_path::{Access, Bound};
 use super::shares::Shares;
@@ -126,6 +126,14 @@ impl RowsOf {
         *at = taken.segment;
         *stretches += u64::from(taken.is_of_other);
         Ok(Next::SegmentEnd)
+    }
+
+    /// Gives the frozen segment that follows to `look`, if it could be worth announcing.
+    pub(crate) fn look_ahead(&self, look: impl FnOnce(&FrozenRows<'_>)) -> Result<()> {
+        match self {
+            Self::All(pieces) | Self::Some { pieces, .. } => pieces.look_ahead(look),
+            Self::Nothing | Self::Keys { .. } | Self::Range { .. } => Ok(()),
+        }
     }
 
     /// The same within a segment, if it is one; whether there were any rows.

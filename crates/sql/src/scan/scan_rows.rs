@@ -178,7 +178,10 @@ impl Batches {
         }
         let are_last = next != Next::Rows || met.is_some();
         if let Some(rows) = met {
-            let segment = Segment::new(rows, &self.request, &self.runtime_filters, &self.read)?;
+            let (request, filters, read) = (&self.request, &self.runtime_filters, &self.read);
+            let segment = Segment::new(rows, request, filters, read)?;
+            // What comes next is read meanwhile; what is wrong with it is said when it has come.
+            self.rows.look_ahead(|rows| drop(announce(rows, request, filters, read)))?;
             self.frozen = segment.map(|segment| (segment, 0));
         }
         let hot = self.hot.take(&self.request, &mut self.runtime_filters, are_last)?;
@@ -223,6 +226,32 @@ pub(super) fn batch_of(
     Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
 }
 
+/// The conditions on the rows of a frozen segment, whose columns are about to be read; `None` if no
+/// row of it can meet them, and nothing has to be read.
+fn announce(
+    rows: &FrozenRows<'_>,
+    request: &ScanRequest,
+    runtime_filters: &[RuntimeFilter],
+    read: &[usize],
+) -> Result<Option<SegmentConditions>> {
+    let (table, keys) = (&request.table, &request.keys);
+    let Some(mut conditions) = SegmentConditions::new(&request.conditions, keys, table, rows)?
+    else {
+        return Ok(None);
+    };
+    for runtime_filter in runtime_filters {
+        let now = runtime_filter.condition.for_encoded_values(table)?;
+        if let Some(now) = now
+            && !conditions.add(&now, table, rows)?
+        {
+            return Ok(None);
+        }
+    }
+    let columns = read.iter().filter_map(|&place| table.columns.get(place));
+    rows.announce(&columns.map(|column| column.handle).collect::<Vec<_>>())?;
+    Ok(Some(conditions))
+}
+
 /// A frozen segment that is being read.
 struct Segment {
     rows: HeldFrozen,
@@ -241,21 +270,9 @@ impl Segment {
         read: &[usize],
     ) -> Result<Option<Self>> {
         let rows = held.rows()?;
-        let (table, keys) = (&request.table, &request.keys);
-        let Some(mut conditions) = SegmentConditions::new(&request.conditions, keys, table, rows)?
-        else {
+        let Some(conditions) = announce(rows, request, runtime_filters, read)? else {
             return Ok(None);
         };
-        for runtime_filter in runtime_filters {
-            let now = runtime_filter.condition.for_encoded_values(table)?;
-            if let Some(now) = now
-                && !conditions.add(&now, table, rows)?
-            {
-                return Ok(None);
-            }
-        }
-        let columns = read.iter().filter_map(|&place| table.columns.get(place));
-        rows.announce(&columns.map(|column| column.handle).collect::<Vec<_>>())?;
         let dictionaries = read.iter().map(|&place| {
             let Some(column) = request.table.columns.get(place) else { return Ok((place, None)) };
             Ok((place, frozen::dictionary(rows, column.handle)?))

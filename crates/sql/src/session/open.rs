@@ -43,12 +43,13 @@ impl SqlDatabase {
         Self::new(Arc::new(Database::open(Options::new())?))
     }
 
-    /// The database in this folder, which is created if there is none.
+    /// The database in this folder, which is created if there is none. Columns in its files are
+    /// compressed.
     ///
     /// # Errors
     /// As [`Database::open_at`].
     pub fn open_at(path: impl AsRef<Path>, options: Options) -> Result<Arc<Self>> {
-        Self::new(Arc::new(Database::open_at(path, options)?))
+        Self::new(Arc::new(remanent_compression::open_at(path, options)?))
     }
 
     /// A new session.

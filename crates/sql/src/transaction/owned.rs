@@ -269,6 +269,16 @@ impl HeldPieces {
     }
 }
 
+impl HeldPieces {
+    /// Gives the frozen segment that follows to `look`, if it could be worth announcing.
+    ///
+    /// # Errors
+    /// A transaction that has ended.
+    pub(crate) fn look_ahead(&self, look: impl FnOnce(&FrozenRows<'_>)) -> Result<()> {
+        Ok(self.pieces.with_following(look)?)
+    }
+}
+
 /// Keeps frozen rows of a piece beyond the call that it was given in.
 pub(crate) struct Keep<'k, 'c> {
     keeper: Keeper<'k, 'c>,

@@ -123,7 +123,7 @@ fn open_paged(setting: &Setting, state: State, is_cold: bool) -> Outcome<Box<dyn
 
 fn open_folder(setting: &Setting, budget: u64) -> Outcome<Arc<Database>> {
     let options = Options::new().budget(budget).durability(Durability::Os).checkpoint_after(0);
-    Ok(Arc::new(Database::open_at(setting.folder.join("database"), options)?))
+    Ok(Arc::new(remanent_compression::open_at(setting.folder.join("database"), options)?))
 }
 
 fn over(engine: Arc<Database>, state: State, threads: usize) -> Outcome<Remanent> {

@@ -86,7 +86,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
 
 fn open(folder: &Path) -> Outcome<Database> {
     let options = Options::new().budget(BUDGET).durability(Durability::Os).checkpoint_after(0);
-    Ok(Database::open_at(folder, options)?)
+    Ok(remanent_compression::open_at(folder, options)?)
 }
 
 /// Changes one row in a hundred of each table: a text, to what it was.

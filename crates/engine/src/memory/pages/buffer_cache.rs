@@ -24,19 +24,32 @@ use crate::memory::region::page_size;
 const DRAWS_EACH: usize = 3;
 const DRAWS_MIN: usize = 16;
 
+/// A record in a file, of extents that can be read each by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EvictedRecord {
+    /// The number of the file, and where in it the record begins.
+    pub(crate) file: u64,
+    pub(crate) at: u64,
+    /// The checksum of the table at its beginning, and how many extents that has.
+    pub(crate) checksum: u32,
+    pub(crate) extents: usize,
+}
+
 /// Where bytes that were evicted are read again.
 pub(crate) trait EvictedBytes: Send + Sync + Debug {
-    /// Fills `bytes` with those of a file from a place on.
+    /// Gives some extents of a record to `take`, whose numbers ascend, one after the other.
     ///
     /// # Errors
-    /// `StorageFailed`, `DamagedImage`, with the name of the file.
-    fn read(&self, file: u64, at: u64, bytes: &mut [u8]) -> Result<()>;
+    /// `StorageFailed`, `DamagedImage`, with the name of the file; those of `take`.
+    fn read(
+        &self,
+        record: EvictedRecord,
+        extents: &[usize],
+        take: &mut dyn FnMut(usize, &[u8]) -> Result<()>,
+    ) -> Result<()>;
 
-    /// Says that bytes of a file are about to be read.
-    fn will_read(&self, file: u64, bytes: Range<u64>);
-
-    /// The error of bytes of a file that are not what was written.
-    fn damaged(&self, file: u64, why: &str) -> Error;
+    /// Says that extents of a record, whose numbers ascend, are about to be read.
+    fn will_read(&self, record: EvictedRecord, extents: &[usize]);
 }
 
 /// The segments that can be evicted. It lies outside the region: of addresses, and for one process.
@@ -203,14 +216,14 @@ impl Memory {
         len
     }
 
-    /// Makes bytes that were evicted memory again and lets `read` fill those from an offset on.
+    /// Makes bytes that were evicted memory again and lets `fill` have those from an offset on.
     ///
     /// # Errors
-    /// `BudgetReached`, `OutOfMachineMemory`, and what `read` fails with: then they are as before.
+    /// `BudgetReached`, `OutOfMachineMemory`; then they are as before.
     pub(crate) fn restore(
         &self,
         bytes: Range<u64>,
-        read: impl FnOnce(u64, &mut [u8]) -> Result<()>,
+        fill: impl FnOnce(u64, &mut [u8]),
     ) -> Result<()> {
         let bytes = whole_pages(bytes);
         let len = bytes.end - bytes.start;
@@ -221,10 +234,7 @@ impl Memory {
         // Somebody else may have taken that room.
         self.or_evict(len, || super::restore(self.region(), bytes.clone()))?;
         self.buffer_cache.bytes.fetch_add(len, Relaxed);
-        let place = self.region().fresh_bytes(bytes.start, len as usize);
-        read(bytes.start, place).inspect_err(|_| {
-            self.evict(bytes);
-        })?;
+        fill(bytes.start, self.region().fresh_bytes(bytes.start, len as usize));
         self.buffer_cache.read.fetch_add(len, Relaxed);
         Ok(())
     }

@@ -23,8 +23,8 @@ use crate::error::Result;
 use crate::memory::Memory;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, pause_or_sleep};
 use crate::memory::latch::{Latch, Latched};
-use crate::memory::pages::buffer_cache::{EvictedBytes, whole_pages};
-use crate::segment_files::{ExtentTable, StoredBlock};
+use crate::memory::pages::buffer_cache::whole_pages;
+use crate::segment_files::StoredBlock;
 use crate::table::table::{TableAt, TableCore};
 
 /// Units of a block at most: bits of a word.
@@ -69,9 +69,14 @@ impl Units {
         self.columns.div_ceil(UNITS).max(1)
     }
 
+    /// The unit of a column.
+    fn number(self, column: usize) -> usize {
+        column / self.width()
+    }
+
     /// The unit of a column, as a bit.
     fn of(self, column: usize) -> u64 {
-        1 << (column / self.width())
+        1 << self.number(column)
     }
 
     /// All of them.
@@ -117,12 +122,13 @@ impl<'m> Pin<'m> {
         self.ask_for(Units { columns: self.block().columns() }.all())
     }
 
-    /// Says that a column is about to be asked for, so that it may come meanwhile.
-    pub(crate) fn announce(&self, column: usize) {
+    /// Says that columns are about to be asked for, so that they may come meanwhile.
+    pub(crate) fn announce(&self, columns: impl Iterator<Item = usize>) {
         let Self { memory, segment, .. } = *self;
-        let block = self.block();
-        let unit = Units { columns: block.columns() }.of(column);
-        if segment.paging.evicted.load(Relaxed) & unit == 0 {
+        let of = Units { columns: self.block().columns() };
+        let units = columns.fold(0, |units, column| units | of.of(column));
+        let missing = segment.paging.evicted.load(Relaxed) & units;
+        if missing == 0 {
             return;
         }
         let stored = {
@@ -130,10 +136,9 @@ impl<'m> Pin<'m> {
             segment.stored()
         };
         if let (Some(stored), Ok(source)) = (stored, memory.buffer_cache.source()) {
-            for range in places(block, 0, column) {
-                let place = |at| ExtentTable::place_of(stored, block.columns() + 1, at);
-                source.will_read(stored.file, place(range.start)..place(range.end));
-            }
+            let columns = bits(missing).flat_map(|unit| of.columns(unit));
+            let extents: Vec<_> = columns.map(extent_of).collect();
+            source.will_read(stored.record(of.columns + 1), &extents);
         }
     }
 
@@ -199,16 +204,37 @@ impl FrozenSegment {
         let _latched = self.latch_paging();
         let missing = paging.evicted.load(Relaxed) & units;
         let Some(stored) = self.stored().filter(|_| missing != 0) else { return Ok(()) };
-        let source = memory.buffer_cache.source()?;
         let block = self.block(memory);
-        let table = ExtentTable::read(source, stored, block.columns() + 1)?;
         let start = memory.region().offset_of_bytes(block.bytes());
-        let reading = Reading { memory, source, block, start, stored, table };
-        for unit in bits(missing) {
-            reading.unit(unit)?;
-            paging.evicted.fetch_and(!(1 << unit), Release);
-        }
-        Ok(())
+        let of = Units { columns: block.columns() };
+        let columns: Vec<_> = bits(missing).flat_map(|unit| of.columns(unit)).collect();
+        let extents: Vec<_> = columns.iter().copied().map(extent_of).collect();
+        let all = block.extents();
+        // The places of the unit that comes back; if it does not as a whole, they are evicted.
+        let mut done: Vec<Range<u64>> = Vec::new();
+        let mut take = |extent: usize, bytes: &[u8]| {
+            let column = extent - 1;
+            let extent_start = start + all[extent].start as u64;
+            for range in places(block, start, column) {
+                memory.restore(range.clone(), |at, place| {
+                    let from = (at - extent_start) as usize;
+                    place.copy_from_slice(&bytes[from..from + place.len()]);
+                })?;
+                done.push(range);
+            }
+            if of.columns(of.number(column)).end == column + 1 {
+                paging.evicted.fetch_and(!of.of(column), Release);
+                done.clear();
+            }
+            Ok(())
+        };
+        let source = memory.buffer_cache.source()?;
+        let read = source.read(stored.record(of.columns + 1), &extents, &mut take);
+        read.inspect_err(|_| {
+            for range in done {
+                memory.evict(range);
+            }
+        })
     }
 
     /// Evicts the units that nobody asked for since it was last called; how many bytes. Nothing if
@@ -302,49 +328,9 @@ impl FrozenSegment {
     }
 }
 
-/// A block, parts of which are read again.
-struct Reading<'m> {
-    memory: &'m Memory,
-    source: &'m dyn EvictedBytes,
-    block: Block<'m>,
-    /// Where it begins in the region, and where it stands in a file.
-    start: u64,
-    stored: StoredBlock,
-    table: ExtentTable,
-}
-
-impl Reading<'_> {
-    /// Reads a unit; if that fails, all of it is evicted.
-    fn unit(&self, unit: usize) -> Result<()> {
-        let mut done = Vec::new();
-        let columns = Units { columns: self.block.columns() }.columns(unit);
-        let mut columns = columns.map(|column| self.column(column, &mut done));
-        let read = columns.by_ref().collect::<Result<()>>();
-        drop(columns);
-        read.inspect_err(|_| {
-            for range in done {
-                self.memory.evict(range);
-            }
-        })
-    }
-
-    fn column(&self, column: usize, done: &mut Vec<Range<u64>>) -> Result<()> {
-        let Self { memory, source, block, start, stored, ref table } = *self;
-        for range in places(block, start, column) {
-            memory.restore(range.clone(), |at, bytes| {
-                let place = ExtentTable::place_of(stored, block.columns() + 1, at - start);
-                source.read(stored.file, place, bytes)
-            })?;
-            done.push(range);
-        }
-        let number = column + 1;
-        let extent = block.extents().get(number).cloned().unwrap_or_default();
-        if table.is_whole(number, &block.bytes()[extent]) {
-            return Ok(());
-        }
-        let why = format!("the record at {}: extent {number} has a wrong checksum", stored.at);
-        Err(source.damaged(stored.file, &why))
-    }
+/// The extent of a column in a file: before it is what the columns have in common.
+fn extent_of(column: usize) -> usize {
+    column + 1
 }
 
 /// The places in the region of what can leave memory of a column of a block that begins at `start`.

@@ -214,6 +214,29 @@ impl<'t> Pieces<'t> {
         None
     }
 
+    /// Of a paged table, the frozen segment behind the last piece, be it another reader's or not,
+    /// for whoever announces its columns; `None` if there is none, or rows of it have changed.
+    pub fn following(&self) -> Option<FrozenRows<'t>> {
+        if !self.table.core.is_paged() {
+            return None;
+        }
+        let memory = self.table.memory;
+        let _operation = self.reader.enter(memory);
+        let number = self.next.div_ceil(1 << SEGMENT_SHIFT);
+        let first = number << SEGMENT_SHIFT;
+        if first >= self.end || self.reader.is_expired() {
+            return None;
+        }
+        let frozen = self.table.directory().frozen(memory, first as u32)?;
+        let is_seen = self.reader.snapshot.sees(memory, &frozen.begin);
+        if !is_seen || frozen.is_changed() || !frozen.ends.is_none() {
+            return None;
+        }
+        let present = frozen.block(memory).present().map(as_u64s);
+        let visible = present.map_or(Visible::All, Visible::Present);
+        Some(FrozenRows { is_whole: true, ..self.rows_of(frozen, first, visible) })
+    }
+
     fn take_hot(&mut self) {
         let memory = self.table.memory;
         let first = self.next as u32;
@@ -438,9 +461,9 @@ impl<'t> FrozenRows<'t> {
     /// # Errors
     /// `UnknownColumn` if one is of another table.
     pub fn announce(&self, columns: &[ColumnHandle]) -> Result<()> {
-        for &column in columns {
-            self.handle.check_column(column)?;
-            self.pin.iter().for_each(|pin| pin.announce(column.leaf()));
+        columns.iter().try_for_each(|&column| self.handle.check_column(column))?;
+        if let Some(pin) = &self.pin {
+            pin.announce(columns.iter().map(|column| column.leaf()));
         }
         Ok(())
     }
