@@ -9,7 +9,7 @@ mod hardware;
 
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-static TABLES: [[u32; 256]; 8] = tables();
+const TABLES: [[u32; 256]; 8] = tables();
 
 /// A checksum of bytes given so far.
 #[derive(Clone, Copy, Debug)]

@@ -111,6 +111,39 @@ fn columns_leave_memory_and_come_back() {
     check_columns(&db, &table);
 }
 
+/// What a full cache has no room for is read beside it: within the budget, and no longer than the
+/// rows are held.
+#[test]
+fn columns_that_have_no_room_are_read_beside_the_cache() {
+    let place = Place::new("beside");
+    let (db, table) = filled(&place);
+    db.set_buffer_cache(1);
+    let before = db.memory();
+    assert_eq!(before.cached, 0);
+    let columns = ["number", "float", "text"].map(|it| table.column(it).expect("it is there"));
+    let tx = db.begin_read().expect("there are slots");
+    let mut pieces = tx.scan_pieces(&table).expect("the table is there");
+    let mut held = Vec::new();
+    while let Some(rows) = pieces.next_frozen() {
+        for column in columns {
+            assert!(rows.column(column).expect("it is read").sketch().is_some());
+        }
+        // What is held twice is given back once.
+        held.extend([rows.clone(), rows]);
+    }
+    let memory = db.memory();
+    assert!(memory.cached < memory.evicted, "{memory:?}");
+    assert!(memory.columns > before.columns + (2 << 20), "{memory:?}");
+    assert!(memory.held > before.held + (2 << 20), "{memory:?}");
+    drop((held, pieces));
+    drop(tx);
+    db.set_buffer_cache(1);
+    let after = db.memory();
+    assert_eq!((after.columns, after.cached), (before.columns, 0));
+    assert_eq!(after.evicted, before.evicted);
+    check_columns(&db, &table);
+}
+
 #[test]
 fn rows_are_read_changed_and_deleted() {
     let place = Place::new("rows");
@@ -227,6 +260,8 @@ fn columns_that_come_together_come_all_or_not() {
     let mut errors = 0;
     for at in (0..30).map(|i: u64| 200_000 + i * 98_317) {
         flip(&folder, at);
+        // There is room for all of them: none is read to pages of its own.
+        db.set_buffer_cache(64 << 20);
         let tx = db.begin_read().expect("there are slots");
         let mut pieces = tx.scan_pieces(&table).expect("the table is there");
         let rows = pieces.next_frozen().expect("all are frozen");

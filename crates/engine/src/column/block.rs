@@ -58,6 +58,10 @@ pub(crate) struct BlockColumn<'b> {
     pub(crate) head: HeadRef<'b>,
     pub(crate) block: Block<'b>,
     number: usize,
+    /// Where its arrays lie, and which byte of the block the first of these is: in the block, or in
+    /// a copy of what belongs to the column.
+    arrays: &'b [u8],
+    arrays_at: u64,
 }
 
 impl EncodedBlock {
@@ -241,7 +245,13 @@ impl<'b> Block<'b> {
         let head = self.bytes.get(HEADS_AT + column * HEAD_SIZE..);
         let head = head.and_then(|rest| rest.first_chunk::<HEAD_SIZE>());
         let head = HeadRef::new(head.unwrap_or(&[0; HEAD_SIZE]));
-        BlockColumn { head, block: self, number: column }
+        BlockColumn { head, block: self, number: column, arrays: self.bytes, arrays_at: 0 }
+    }
+
+    /// A column whose arrays lie in `extent`, a copy of its extent, which begins at this byte of
+    /// the block.
+    pub(crate) fn column_in(self, column: usize, extent: &'b [u8], at: u64) -> BlockColumn<'b> {
+        BlockColumn { arrays: extent, arrays_at: at, ..self.column(column) }
     }
 
     /// Bytes of a row that is there.
@@ -326,6 +336,13 @@ impl<'b> Block<'b> {
 }
 
 impl<'b> BlockColumn<'b> {
+    /// `len` bytes of its arrays, from byte `at` of the block on.
+    #[inline]
+    fn part(&self, at: u64, len: usize) -> &'b [u8] {
+        let at = (at - self.arrays_at) as usize;
+        &self.arrays[at..at + len]
+    }
+
     /// Whether a row's value is null.
     #[inline]
     pub(crate) fn is_null(&self, row: usize) -> bool {
@@ -335,14 +352,14 @@ impl<'b> BlockColumn<'b> {
     /// The null bitmap, if there is one.
     #[inline]
     pub(crate) fn nulls(&self) -> &'b [u8] {
-        self.block.part(self.head.nulls(), self.block.bitmap_len())
+        self.part(self.head.nulls(), self.block.bitmap_len())
     }
 
     /// The array that has one entry of `width` bytes for each row.
     #[inline]
     pub(crate) fn data(&self) -> &'b [u8] {
         let width = self.head.width() as usize;
-        self.block.part(self.head.data(), self.block.rows() as usize * width)
+        self.part(self.head.data(), self.block.rows() as usize * width)
     }
 
     /// The registers of its sketch, if it has one.
@@ -361,7 +378,7 @@ impl<'b> BlockColumn<'b> {
             return &[];
         }
         let len = head.value_count() as usize * 2 * head.value_size() as usize;
-        self.block.part(head.values(), len)
+        self.part(head.values(), len)
     }
 
     /// Bytes of the text of a row, of a column of text.
@@ -400,7 +417,7 @@ impl<'b> BlockColumn<'b> {
         if head.encoding() != FSST {
             return None;
         }
-        let table = self.block.part(head.values(), head.value_size() as usize);
+        let table = self.part(head.values(), head.value_size() as usize);
         Symbols::read(table, head.value_count() as usize)
     }
 
@@ -437,7 +454,7 @@ impl<'b> BlockColumn<'b> {
         match self.head.text_len() as usize {
             // Where no text lies is said nowhere.
             0 => &[],
-            len => self.block.part(self.head.text(), len),
+            len => self.part(self.head.text(), len),
         }
     }
 
@@ -446,20 +463,20 @@ impl<'b> BlockColumn<'b> {
     pub(crate) fn ends(&self) -> Ends<'b> {
         let width = self.head.width();
         let len = ends::size_of_ends(self.block.rows() as usize, width);
-        Ends::read(self.block.part(self.head.data(), len), width)
+        Ends::read(self.part(self.head.data(), len), width)
     }
 
     /// Of a dictionary of text: where each value ends, behind a 0.
     #[inline]
     pub(crate) fn value_ends(&self) -> &'b [u8] {
-        self.block.part(self.head.values(), (self.head.value_count() as usize + 1) * 4)
+        self.part(self.head.values(), (self.head.value_count() as usize + 1) * 4)
     }
 
     /// Of a dictionary of fixed values: the values.
     #[inline]
     pub(crate) fn values(&self) -> &'b [u8] {
         let len = self.head.value_count() as usize * self.head.value_size() as usize;
-        self.block.part(self.head.values(), len)
+        self.part(self.head.values(), len)
     }
 
     /// Writes what a row's value has in the fixed part and among the null bits; of text in the

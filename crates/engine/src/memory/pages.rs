@@ -8,6 +8,7 @@
 //! runs can be evicted and restored ([`buffer_cache`]); they are counted by the byte.
 
 pub(crate) mod buffer_cache;
+pub(crate) mod page_run;
 
 use std::ops::Range;
 

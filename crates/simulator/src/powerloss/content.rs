@@ -6,13 +6,17 @@
 
 use std::error::Error;
 
-use remanent_engine::schema::{ColumnType, TableSchema, Value};
+use remanent_engine::schema::{ColumnType, TableSchema, TableStorage, Value};
 use remanent_engine::{Database, Result, Table};
 
 use crate::random::Random;
 
 /// The rows of so many transactions are there.
 const WINDOW: u64 = 40;
+
+/// After so many transactions rows are frozen, so that a checkpoint writes columns, which leave
+/// memory then.
+const FROZEN_EACH: u64 = 25;
 
 /// The tables of the database.
 pub(super) struct Tables {
@@ -32,6 +36,7 @@ pub(super) fn tables(db: &Database) -> Result<Tables> {
             .column("text", ColumnType::STRING)
             .primary_key(["n", "part"])
             .hash_index("quick", ["n", "part"])
+            .storage(TableStorage::Paged)
     };
     let last = || {
         TableSchema::new("Last")
@@ -62,6 +67,9 @@ pub(super) fn last(db: &Database) -> Result<u64> {
 /// The error of the database.
 pub(super) fn commit(db: &Database, tables: &Tables, n: u64) -> Result<()> {
     let Tables { steps, last } = tables;
+    if n.is_multiple_of(FROZEN_EACH) {
+        db.freeze_all(steps)?;
+    }
     let (steps_key, last_key) = (steps.index("primary")?, last.index("primary")?);
     db.write(|tx| {
         for (part, text) in (0_u32..).zip(texts(n)) {

@@ -11,7 +11,9 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use remanent_compression::{Lz4, open_at};
 use remanent_engine::{Database, Durability, Folder, Options, RecoverUntil};
 
 use crate::random::Random;
@@ -73,10 +75,11 @@ fn options(seed: u64, level: Durability) -> Options {
         .log_file_size(32 << (10 + random.below(6)))
         .log_buffer_size(8 << (10 + random.below(5)))
         .checkpoint_after(if random.percent(60) { 256 << (10 + random.below(4)) } else { 0 })
+        .buffer_cache(1)
 }
 
 fn write(folder: &PathBuf, seed: u64, level: Durability) -> Result<(), Box<dyn Error>> {
-    let db = Database::open_at(folder, options(seed, level))?;
+    let db = open_at(folder, options(seed, level))?;
     let tables = content::tables(&db)?;
     let mut last = content::last(&db)?;
     let mut out = std::io::stdout().lock();
@@ -95,11 +98,12 @@ fn judge(folder: &PathBuf, seed: u64) -> Result<(), Box<dyn Error>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
         existing => {
             let options = || options(seed, Durability::Disk);
-            let db = Database::recover(&existing?, options(), RecoverUntil::End)?;
+            let existing = existing?.compressed_by(Arc::new(Lz4));
+            let db = Database::recover(&existing, options(), RecoverUntil::End)?;
             let found = content::check(&db)?;
             // Half of the rounds leave the files to the writer as they are.
             if seed.is_multiple_of(2) {
-                let opened = content::check(&Database::open_at(folder, options())?)?;
+                let opened = content::check(&open_at(folder, options())?)?;
                 if opened != found {
                     return Err(format!("read it ends with {found}, opened with {opened}").into());
                 }

@@ -9,7 +9,10 @@
 //!
 //! A victim is drawn at random and has a second chance if somebody asked for it since it was last
 //! drawn, as in the CLOCK algorithm (Corbato, 1968). What was read once, by a scan, has none, so a
-//! scan larger than the cache does not drive out what is used again and again.
+//! scan larger than the cache does not drive out what is used again and again. Once the cache is
+//! full, most of what a scan misses is read into pages of the scan's own, and one column in eight
+//! takes the place of others (bimodal insertion: Qureshi, Jaleel, Patt, Steely and Emer, 2007):
+//! to give memory back to the system and to have it again costs more than reading.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -23,6 +26,8 @@ use crate::memory::region::page_size;
 /// Segments that are drawn in a row, for each that is there, before it is given up.
 const DRAWS_EACH: usize = 3;
 const DRAWS_MIN: usize = 16;
+/// Of so many columns that a scan misses when the cache is full, one is cached.
+const CACHED_EACH: u64 = 8;
 
 /// A record in a file, of extents that can be read each by itself.
 #[derive(Clone, Copy, Debug)]
@@ -152,19 +157,32 @@ impl BufferCache {
 }
 
 impl Memory {
+    /// Whether so many bytes that were missed are to be restored: there is room for them, or it is
+    /// their turn to make some.
+    pub(crate) fn is_worth_caching(&self, bytes: u64) -> bool {
+        self.has_room_in_cache(bytes) || self.buffer_cache.draw().is_multiple_of(CACHED_EACH)
+    }
+
+    fn has_room_in_cache(&self, bytes: u64) -> bool {
+        let account = &self.header().account;
+        let limit = match self.buffer_cache.limit.load(Relaxed) {
+            0 => account.budget.load(Relaxed) / 4 * 3,
+            limit => limit,
+        };
+        let program = self.region().program().bytes();
+        let is_allowed = account.allows(bytes.saturating_add(program), false);
+        self.buffer_cache.bytes() + bytes <= limit && is_allowed
+    }
+
+    /// Notes that so many bytes that were evicted were read, to somewhere else.
+    pub(crate) fn note_read_apart(&self, bytes: u64) {
+        self.buffer_cache.read.fetch_add(bytes, Relaxed);
+    }
+
     /// Evicts segments until so many bytes more may be cached, as far as that can be done: what is
     /// pinned stays. Whether it was.
     pub(crate) fn make_room_in_cache(&self, bytes: u64) -> bool {
-        self.evict_until(|memory| {
-            let account = &memory.header().account;
-            let limit = match memory.buffer_cache.limit.load(Relaxed) {
-                0 => account.budget.load(Relaxed) / 4 * 3,
-                limit => limit,
-            };
-            let program = memory.region().program().bytes();
-            let is_allowed = account.allows(bytes.saturating_add(program), false);
-            memory.buffer_cache.bytes() + bytes <= limit && is_allowed
-        })
+        self.evict_until(|memory| memory.has_room_in_cache(bytes))
     }
 
     /// What `take` gives, which allocates so many bytes: where the budget refuses them, once

@@ -14,16 +14,18 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use remanent_schema::{KeyPlan, TableStorage};
 
 use super::frozen::FrozenSegment;
-use crate::column::block::Block;
+use crate::column::block::{Block, BlockColumn};
 use crate::error::Result;
 use crate::memory::Memory;
 use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, pause_or_sleep};
 use crate::memory::latch::{Latch, Latched};
 use crate::memory::pages::buffer_cache::whole_pages;
+use crate::memory::pages::page_run::PageRun;
 use crate::segment_files::StoredBlock;
 use crate::table::table::{TableAt, TableCore};
 
@@ -55,6 +57,21 @@ pub(crate) struct Pin<'m> {
     segment: &'m FrozenSegment,
     /// Units that were asked for by this pin.
     asked: AtomicU64,
+    /// By their numbers, columns that were read to pages of their own, once there is one.
+    apart: OnceLock<Box<[OnceLock<Arc<Apart>>]>>,
+}
+
+/// A column in pages of its own, and where in the block its extent begins.
+struct Apart {
+    run: PageRun,
+    at: u64,
+}
+
+/// Gives the pages of a column back, if nobody else has them.
+fn give_back(memory: &Memory, apart: Arc<Apart>) {
+    if let Some(Apart { run, .. }) = Arc::into_inner(apart) {
+        run.give_back(memory);
+    }
 }
 
 /// Units by the number of columns.
@@ -104,20 +121,78 @@ fn bits(mut word: u64) -> impl Iterator<Item = usize> {
 }
 
 impl<'m> Pin<'m> {
-    /// Sees to it that a column is in memory.
+    /// A column, in memory as long as the pin.
     ///
     /// # Errors
     /// `StorageFailed`, `DamagedImage`, with file and column; `BudgetReached`.
     #[inline]
-    pub(crate) fn ask(&self, column: usize) -> Result<()> {
-        let unit = Units { columns: self.block().columns() }.of(column);
-        if self.asked.load(Relaxed) & unit != 0 { Ok(()) } else { self.ask_for(unit) }
+    pub(crate) fn column(&self, column: usize) -> Result<BlockColumn<'_>> {
+        let block = self.block();
+        let unit = Units { columns: block.columns() }.of(column);
+        if self.asked.load(Relaxed) & unit != 0 {
+            return Ok(block.column(column));
+        }
+        self.column_missed(column, unit)
+    }
+
+    #[cold]
+    fn column_missed(&self, column: usize, unit: u64) -> Result<BlockColumn<'_>> {
+        let (block, paging) = (self.block(), &self.segment.paging);
+        if let Some(found) = self.column_apart(column) {
+            return Ok(found);
+        }
+        if paging.evicted.load(Relaxed) & unit != 0 {
+            let extent = block.extents().get(extent_of(column)).cloned().unwrap_or_default();
+            if !self.memory.is_worth_caching(extent.len() as u64) {
+                self.read_apart(column, &extent)?;
+            }
+        }
+        if let Some(found) = self.column_apart(column) {
+            return Ok(found);
+        }
+        self.ask_for(unit)?;
+        Ok(block.column(column))
+    }
+
+    /// A column that was read to pages of its own.
+    fn column_apart(&self, column: usize) -> Option<BlockColumn<'_>> {
+        let Apart { run, at } = &**self.apart.get()?.get(column)?.get()?;
+        Some(self.block().column_in(column, run.bytes(self.memory), *at))
+    }
+
+    /// Reads a column to pages of its own, if it stands in a file.
+    fn read_apart(&self, column: usize, extent: &Range<usize>) -> Result<()> {
+        let (block, memory) = (self.block(), self.memory);
+        // As long as it is held, the file does not go.
+        let _latched = self.segment.latch_paging();
+        let Some(stored) = self.segment.stored() else { return Ok(()) };
+        let record = stored.record(block.columns() + 1);
+        let source = memory.buffer_cache.source()?;
+        let run = PageRun::filled(memory, extent.len(), |place| {
+            let mut take = |_, bytes: &[u8]| {
+                place.copy_from_slice(bytes);
+                Ok(())
+            };
+            source.read(record, &[extent_of(column)], &mut take)
+        })?;
+        memory.note_read_apart(extent.len() as u64);
+        let apart = Arc::new(Apart { run, at: extent.start as u64 });
+        if self.apart.get().is_none() {
+            let _ = self.apart.set((0..block.columns()).map(|_| OnceLock::new()).collect());
+        }
+        // Where another thread was first, it read the same.
+        let place = self.apart.get().and_then(|columns| columns.get(column));
+        match place.map(|place| place.set(Arc::clone(&apart))) {
+            Some(Ok(())) => {}
+            _ => give_back(memory, apart),
+        }
+        Ok(())
     }
 
     /// Sees to it that all columns are in memory.
     ///
     /// # Errors
-    /// As [`Pin::ask`].
+    /// As [`Pin::column`].
     pub(crate) fn ask_all(&self) -> Result<()> {
         self.ask_for(Units { columns: self.block().columns() }.all())
     }
@@ -164,6 +239,9 @@ impl Clone for Pin<'_> {
     fn clone(&self) -> Self {
         let pin = self.segment.pin(self.memory);
         pin.asked.store(self.asked.load(Relaxed), Relaxed);
+        if let Some(columns) = self.apart.get() {
+            let _ = pin.apart.set(columns.clone());
+        }
         pin
     }
 }
@@ -171,6 +249,9 @@ impl Clone for Pin<'_> {
 impl Drop for Pin<'_> {
     #[inline]
     fn drop(&mut self) {
+        for column in self.apart.take().into_iter().flatten() {
+            column.into_inner().into_iter().for_each(|apart| give_back(self.memory, apart));
+        }
         self.segment.paging.pins.fetch_sub(1, Release);
     }
 }
@@ -182,7 +263,7 @@ impl FrozenSegment {
             // Who claimed it holds the latch until it does so no more.
             drop(self.latch_paging());
         }
-        Pin { memory, segment: self, asked: AtomicU64::new(0) }
+        Pin { memory, segment: self, asked: AtomicU64::new(0), apart: OnceLock::new() }
     }
 
     /// It may be held while a file is read.
@@ -368,7 +449,7 @@ pub(crate) fn set_stored(table: TableAt<'_>, frozen: &FrozenSegment, stored: Sto
 /// leave it never more.
 ///
 /// # Errors
-/// As [`Pin::ask`].
+/// As [`Pin::column`].
 pub(in crate::table) fn keep_key(table: TableAt<'_>, key: &KeyPlan) -> Result<()> {
     let TableAt { memory, core } = table;
     if !core.is_paged() {

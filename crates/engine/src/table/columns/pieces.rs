@@ -437,11 +437,12 @@ impl<'t> FrozenRows<'t> {
     pub fn column(&self, column: ColumnHandle) -> Result<FrozenColumn<'_>> {
         self.handle.check_column(column)?;
         let leaf = column.leaf();
-        if let Some(pin) = &self.pin {
-            pin.ask(leaf)?;
-        }
+        let found = match &self.pin {
+            Some(pin) => pin.column(leaf)?,
+            None => self.block.column(leaf),
+        };
         let column_type = &self.handle.core.layout.leaves()[leaf].column_type;
-        Ok(FrozenColumn::new(self.block.column(leaf), column_type))
+        Ok(FrozenColumn::new(found, column_type))
     }
 
     /// What a column says of itself without its rows. Nothing is read for it.
