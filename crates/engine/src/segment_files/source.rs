@@ -33,9 +33,11 @@ pub(crate) struct SegmentSource {
     database: [u8; 16],
     /// Open files by their numbers, the one that was read last at the end.
     open: Mutex<Vec<(u64, Arc<dyn StorageFile>)>>,
-    /// Tables by the file and the place in it.
-    tables: Mutex<BTreeMap<(u64, u64), Arc<[u8]>>>,
+    tables: Mutex<Tables>,
 }
+
+/// Tables of records, by the file and the place in it.
+type Tables = BTreeMap<(u64, u64), Arc<[u8]>>;
 
 /// An extent that is wanted: its number, what its table says, and where it stands in the file.
 #[derive(Clone)]
