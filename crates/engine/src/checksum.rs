@@ -9,7 +9,7 @@ mod hardware;
 
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-const TABLES: [[u32; 256]; 8] = tables();
+static TABLES: [[u32; 256]; 8] = tables();
 
 /// A checksum of bytes given so far.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,7 @@
 
 use std::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u64};
 
-use super::TABLES;
+use super::tables;
 
 /// Bytes of a stripe.
 const STRIPE: usize = 2048;
@@ -54,13 +54,14 @@ fn past(state: u32) -> u32 {
 
 const fn past_stripe() -> [[u32; 256]; 4] {
     // A state is the sum of its bits, and so is what becomes of it.
+    let tables_of_bytes = tables();
     let mut bits = [0; 32];
     let mut bit = 0;
     while bit < 32 {
         let mut state = 1_u32 << bit;
         let mut byte = 0;
         while byte < STRIPE {
-            state = state >> 8 ^ TABLES[0][(state & 0xff) as usize];
+            state = state >> 8 ^ tables_of_bytes[0][(state & 0xff) as usize];
             byte += 1;
         }
         bits[bit] = state;

@@ -5,7 +5,6 @@
 //! in it. Extents that stand close to each other are read at once.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,8 +35,8 @@ pub(crate) struct SegmentSource {
     tables: Mutex<Tables>,
 }
 
-/// Tables of records, by the file and the place in it.
-type Tables = BTreeMap<(u64, u64), Arc<[u8]>>;
+/// Tables of records, in the order of the files and the places in them.
+type Tables = Vec<((u64, u64), Arc<[u8]>)>;
 
 /// An extent that is wanted: its number, what its table says, and where it stands in the file.
 #[derive(Clone)]
@@ -86,8 +85,12 @@ impl SegmentSource {
     fn table(&self, record: EvictedRecord) -> Result<Arc<[u8]>> {
         let place = (record.file, record.at);
         let tables = || self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(table) = tables().get(&place) {
-            return Ok(Arc::clone(table));
+        let find = |tables: &Tables| tables.binary_search_by_key(&place, |(of, _)| *of);
+        {
+            let tables = tables();
+            if let Ok(at) = find(&tables) {
+                return Ok(Arc::clone(&tables[at].1));
+            }
         }
         let mut bytes = vec![0; ExtentTable::len_of(record.extents)];
         self.fill(record.file, record.at, &mut bytes)?;
@@ -96,9 +99,12 @@ impl SegmentSource {
         let table: Arc<[u8]> = table.bytes().into();
         let mut tables = tables();
         if tables.len() >= TABLES_MAX {
-            tables.pop_first();
+            // Those of the oldest files, which go first.
+            tables.drain(..TABLES_MAX / 4);
         }
-        tables.insert(place, Arc::clone(&table));
+        if let Err(at) = find(&tables) {
+            tables.insert(at, (place, Arc::clone(&table)));
+        }
         Ok(table)
     }
 
