@@ -439,6 +439,8 @@ struct Fails {
     renames: AtomicBool,
     /// Reads of segment files from this one on; 0 is none.
     reads: AtomicU64,
+    /// Bytes of segment files that were said to be read soon.
+    announced: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -499,6 +501,13 @@ impl StorageFile for FailingFile {
             fails.reads.store(left.saturating_sub(1), Relaxed);
         }
         self.0.read_at(at, bytes)
+    }
+
+    fn will_read(&self, at: u64, len: u64) {
+        if let Some(fails) = &self.1 {
+            fails.announced.fetch_add(len, Relaxed);
+        }
+        self.0.will_read(at, len);
     }
 
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
@@ -595,6 +604,42 @@ fn a_row_is_read_at_once() {
     assert_eq!(reads_of(3 * 65_536 + 7), 2);
     assert_eq!(reads_of(3 * 65_536 + 700), 1);
     assert_eq!(reads_of(700), 1);
+}
+
+#[test]
+fn the_next_segment_can_be_announced() {
+    let place = Place::new("next");
+    let (db, table, fails) = failing(&place);
+    db.set_buffer_cache(1);
+    let [number, text] = ["number", "text"].map(|it| table.column(it).expect("it is there"));
+    let announced = || fails.announced.swap(0, Relaxed);
+    announced();
+    let tx = db.begin_read().expect("there are slots");
+    let mut pieces = tx.scan_pieces(&table).expect("the table is there");
+    for segment in 1..4 {
+        pieces.next_piece();
+        let next = pieces.following().expect("there is another");
+        assert_eq!(next.first_row(), segment * 65_536);
+        next.announce(&[number]).expect("it is of the table");
+        let of_numbers = announced();
+        assert!((65_536..200_000).contains(&of_numbers), "{of_numbers}");
+        next.announce(&[number, text]).expect("it is of the table");
+        assert!(announced() > 3 * of_numbers, "texts are longer");
+    }
+    pieces.next_piece();
+    assert!(pieces.following().is_none(), "it was the last");
+    drop(pieces);
+    drop(tx);
+    // What has changed is not looked for ahead, nor what never leaves memory.
+    db.write(|tx| {
+        let row = tx.find(&table, table.index("primary")?, &[70_000_i64.into()])?;
+        tx.delete(&table, row.expect("it is there").id())
+    })
+    .expect("it is deleted");
+    let tx = db.begin_read().expect("there are slots");
+    let mut pieces = tx.scan_pieces(&table).expect("the table is there");
+    pieces.next_piece();
+    assert!(pieces.following().is_none());
 }
 
 #[test]

@@ -88,6 +88,31 @@ impl SegmentFilter {
         Ok(self.push(column, verdict))
     }
 
+    /// Whether the least and the greatest value of a column say that no row meets a predicate on
+    /// it. Nothing is read for it.
+    ///
+    /// # Errors
+    /// A column of another table.
+    pub fn is_excluded(
+        rows: &FrozenRows<'_>,
+        column: ColumnHandle,
+        predicate: &dyn ColumnPredicate,
+    ) -> Result<bool> {
+        Ok(Verdict::is_none(predicate, &rows.summary(column)?))
+    }
+
+    /// Whether none of the keys that a join wants of a column can be in it. Nothing is read for it.
+    ///
+    /// # Errors
+    /// A column of another table.
+    pub fn has_no_key(
+        rows: &FrozenRows<'_>,
+        column: ColumnHandle,
+        keys: &WantedNumbers,
+    ) -> Result<bool> {
+        Ok(matches!(Verdict::of_keys(keys, &rows.summary(column)?), Verdict::None))
+    }
+
     /// Adds a comparison of two columns, and says where it is evaluated.
     ///
     /// # Errors

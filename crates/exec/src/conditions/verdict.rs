@@ -75,20 +75,11 @@ impl Verdict {
         column: &ColumnSummary<'_>,
         whole: impl FnOnce() -> Result<FrozenColumn<'c>>,
     ) -> Result<Self> {
-        let ends = column.min().and_then(number_of).zip(column.max().and_then(number_of));
-        let within = predicate.ranges().zip(ends).map(|(ranges, (least, greatest))| {
-            (ranges.and(&NumberRanges::between(least, greatest)), least, greatest)
-        });
-        if let Some((ranges, least, greatest)) = &within {
-            if ranges.as_slice().is_empty() {
-                return Ok(Self::None);
-            }
-            let all = NumberRange { low: *least, high: *greatest };
-            if ranges.as_slice() == [all] && !column.has_nulls() {
-                return Ok(Self::All);
-            }
-        }
-        let ranges = within.map(|(ranges, ..)| ranges);
+        let ranges = match ranges_within(predicate, column) {
+            Some(ranges) if ranges.as_slice().is_empty() => return Ok(Self::None),
+            Some(ranges) if is_all_of(&ranges, column) => return Ok(Self::All),
+            ranges => ranges,
+        };
         Ok(match column.encoding() {
             EncodingSummary::Constant(value) if !column.has_nulls() => {
                 Self::of_constant(predicate, column, value)
@@ -134,6 +125,11 @@ impl Verdict {
             },
             _ => Self::Unknown,
         })
+    }
+
+    /// Whether the least and the greatest value say that no row meets a predicate.
+    pub(crate) fn is_none(predicate: &dyn ColumnPredicate, column: &ColumnSummary<'_>) -> bool {
+        ranges_within(predicate, column).is_some_and(|ranges| ranges.as_slice().is_empty())
     }
 
     /// One value that all rows have.
@@ -348,6 +344,26 @@ impl Verdict {
             _ => {}
         }
     }
+}
+
+/// Of the numbers that a predicate is met by, those between the least and the greatest of a column,
+/// if it has these.
+fn ranges_within(
+    predicate: &dyn ColumnPredicate,
+    column: &ColumnSummary<'_>,
+) -> Option<NumberRanges> {
+    let (least, greatest) = ends_of(column)?;
+    Some(predicate.ranges()?.and(&NumberRanges::between(least, greatest)))
+}
+
+/// Whether these are all that a column can have.
+fn is_all_of(ranges: &NumberRanges, column: &ColumnSummary<'_>) -> bool {
+    let all = ends_of(column).map(|(low, high)| NumberRange { low, high });
+    !column.has_nulls() && all.is_some_and(|all| ranges.as_slice() == [all])
+}
+
+fn ends_of(column: &ColumnSummary<'_>) -> Option<(i128, i128)> {
+    column.min().and_then(number_of).zip(column.max().and_then(number_of))
 }
 
 /// The one range of codes that meet something, if it is one.

@@ -81,6 +81,35 @@ impl SegmentConditions {
         Ok(Some(Self { filter, others }))
     }
 
+    /// Whether the least and the greatest values of a segment say that no row of it can meet the
+    /// conditions. Nothing is read for it.
+    ///
+    /// # Errors
+    /// As the engine.
+    pub(crate) fn exclude<'c>(
+        conditions: impl Iterator<Item = &'c Condition>,
+        request: &[WantedKeys],
+        table: &Table,
+        rows: &FrozenRows<'_>,
+    ) -> Result<bool> {
+        for condition in conditions {
+            if let [column] = condition.columns[..] {
+                let of = &table.columns[column];
+                let predicate = OnColumn { condition, sql_type: &of.sql_type };
+                if SegmentFilter::is_excluded(rows, of.handle, &predicate)? {
+                    return Ok(true);
+                }
+            }
+        }
+        for WantedKeys { column, keys, tally } in request {
+            let handle = table.columns[*column].handle;
+            if !tally.is_useless() && SegmentFilter::has_no_key(rows, handle, keys)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Adds a condition on one column that is checked again elsewhere; false if no row can meet it.
     ///
     /// # Errors

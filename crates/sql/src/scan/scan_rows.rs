@@ -9,6 +9,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt64Array};
 use datafusion::arrow::compute::filter;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::error::Result as PlanResult;
 use remanent_engine::{FrozenColumn, FrozenRows};
 use remanent_exec::{Rows, Selection};
 
@@ -181,7 +182,7 @@ impl Batches {
             let (request, filters, read) = (&self.request, &self.runtime_filters, &self.read);
             let segment = Segment::new(rows, request, filters, read)?;
             // What comes next is read meanwhile; what is wrong with it is said when it has come.
-            self.rows.look_ahead(|rows| drop(announce(rows, request, filters, read)))?;
+            self.rows.look_ahead(|rows| drop(announce_next(rows, request, filters, read)))?;
             self.frozen = segment.map(|segment| (segment, 0));
         }
         let hot = self.hot.take(&self.request, &mut self.runtime_filters, are_last)?;
@@ -226,30 +227,28 @@ pub(super) fn batch_of(
     Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
 }
 
-/// The conditions on the rows of a frozen segment, whose columns are about to be read; `None` if no
-/// row of it can meet them, and nothing has to be read.
-fn announce(
+/// Announces the columns of a frozen segment that comes next, unless no row of it can meet the
+/// conditions. Nothing is read for it.
+fn announce_next(
     rows: &FrozenRows<'_>,
     request: &ScanRequest,
     runtime_filters: &[RuntimeFilter],
     read: &[usize],
-) -> Result<Option<SegmentConditions>> {
+) -> Result<()> {
     let (table, keys) = (&request.table, &request.keys);
-    let Some(mut conditions) = SegmentConditions::new(&request.conditions, keys, table, rows)?
-    else {
-        return Ok(None);
-    };
-    for runtime_filter in runtime_filters {
-        let now = runtime_filter.condition.for_encoded_values(table)?;
-        if let Some(now) = now
-            && !conditions.add(&now, table, rows)?
-        {
-            return Ok(None);
-        }
+    let runtime = runtime_filters.iter().map(|filter| filter.condition.for_encoded_values(table));
+    let runtime = runtime.collect::<PlanResult<Vec<_>>>()?;
+    let conditions = request.conditions.iter().chain(runtime.iter().flatten());
+    match SegmentConditions::exclude(conditions, keys, table, rows)? {
+        true => Ok(()),
+        false => announce(rows, table, read),
     }
+}
+
+/// Says that columns of a frozen segment are about to be read.
+fn announce(rows: &FrozenRows<'_>, table: &Table, read: &[usize]) -> Result<()> {
     let columns = read.iter().filter_map(|&place| table.columns.get(place));
-    rows.announce(&columns.map(|column| column.handle).collect::<Vec<_>>())?;
-    Ok(Some(conditions))
+    Ok(rows.announce(&columns.map(|column| column.handle).collect::<Vec<_>>())?)
 }
 
 /// A frozen segment that is being read.
@@ -270,9 +269,20 @@ impl Segment {
         read: &[usize],
     ) -> Result<Option<Self>> {
         let rows = held.rows()?;
-        let Some(conditions) = announce(rows, request, runtime_filters, read)? else {
+        let (table, keys) = (&request.table, &request.keys);
+        let Some(mut conditions) = SegmentConditions::new(&request.conditions, keys, table, rows)?
+        else {
             return Ok(None);
         };
+        for runtime_filter in runtime_filters {
+            let now = runtime_filter.condition.for_encoded_values(table)?;
+            if let Some(now) = now
+                && !conditions.add(&now, table, rows)?
+            {
+                return Ok(None);
+            }
+        }
+        announce(rows, table, read)?;
         let dictionaries = read.iter().map(|&place| {
             let Some(column) = request.table.columns.get(place) else { return Ok((place, None)) };
             Ok((place, frozen::dictionary(rows, column.handle)?))
