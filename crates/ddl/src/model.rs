@@ -347,7 +347,7 @@ pub struct DataFile {
 pub struct Class {
     /// Its name, which is the table's.
     pub name: Name,
-    /// Words before `class` or `record`, without effect.
+    /// Words before `class` or `record`; of these `circular` has an effect.
     pub modifiers: Vec<String>,
     /// Its fields in the order declared.
     pub fields: Vec<Field>,
@@ -361,7 +361,10 @@ pub struct Class {
     pub has_list: bool,
     /// `autoid` or `autoid[n]`: a last column `autoid` with a unique hash index.
     pub autoid: Option<Option<u64>>,
-    /// What the engine stores: columns are the fields, then `oid` and `autoid`.
+    /// Of a `circular` record: how many there are at most, as its data file says in `maxslots`. A
+    /// last column `circular` numbers them, with a unique index.
+    pub circular: Option<u64>,
+    /// What the engine stores: columns are the fields, then `oid`, `autoid` and `circular`.
     pub table: TableSchema,
 }
 
@@ -377,6 +380,7 @@ impl Class {
             has_oid: false,
             has_list: false,
             autoid: None,
+            circular: None,
         }
     }
 }

@@ -34,6 +34,7 @@ pub(crate) fn resolve(schema: &mut Schema, reporter: &mut Reporter) {
         return;
     }
     crate::prologue::sort(schema);
+    network::count_circular(schema, reporter);
     tables(schema, &names, reporter);
     if reporter.has_errors() {
         return;

@@ -82,6 +82,24 @@ fn mco_style() {
 }
 
 #[test]
+fn circular_records() {
+    let whole = |size: &str, rest: &str| {
+        format!("database d {{ data file \"x\" {size} contains A;\ncircular record A {rest} }}")
+    };
+    let is_in = "{ long a; }\nset s { order last; owner A; member A; }";
+    let cases = [
+        (whole("", "{ long a; }"), "maxslots = 1000", 17),
+        (whole("maxslots = 0", "{ long a; }"), "maxslots = 1000", 17),
+        (whole("maxslots = 2", is_in), "in the set `s`", 17),
+        (whole("maxslots = 2", "{ long circular; }"), "a field of this name", 26),
+        (whole("maxslots = 2", "{ compound key circular { a; } long a; }"), "of its own", 34),
+    ];
+    for (text, words, column) in &cases {
+        check("d.ddl", &[(text, words, 2, *column)]);
+    }
+}
+
+#[test]
 fn d_style() {
     let cases = [
         ("record A { long a; }", "outside of a database", 1, 1),

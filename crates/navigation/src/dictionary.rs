@@ -112,6 +112,9 @@ pub(crate) struct Record {
     pub(crate) leaves: Vec<CField>,
     /// Fields and compound keys, by the last three digits of their constants.
     pub(crate) fields: Vec<Field>,
+    /// How many there are at most, of those that are circular; then the last column and the last
+    /// index number them.
+    pub(crate) circular: Option<u64>,
 }
 
 /// A field or a compound key.
@@ -235,7 +238,8 @@ fn compile(declared: &Declared) -> Outcome<Dictionary> {
     let system = is_owned.then_some(records.len());
     if is_owned {
         let table = TableSchema::new(SYSTEM).column("one", ColumnType::U8);
-        records.push(Record { table, size: 0, leaves: Vec::new(), fields: Vec::new() });
+        let (leaves, fields, circular) = (Vec::new(), Vec::new(), None);
+        records.push(Record { table, size: 0, leaves, fields, circular });
     }
     // Whatever is not declared is the system's: the schema has been checked.
     let place = |name: &str| schema.class(name).map(|(place, _)| place).or(system).unwrap_or(0);
@@ -295,8 +299,8 @@ fn record(schema: &Schema, class: &Class) -> Record {
         let key = Some(key_of(class, &index.key, laid.fields, laid.size));
         fields.push(Field { leaves: 0..0, key });
     }
-    let table = class.table.clone();
-    Record { table, size: laid.size as usize, leaves: laid.fields, fields }
+    let (table, size) = (class.table.clone(), laid.size as usize);
+    Record { table, size, leaves: laid.fields, fields, circular: class.circular }
 }
 
 fn key_of(class: &Class, key: &FieldKey, leaves: Vec<CField>, size: u32) -> Key {

@@ -3,8 +3,9 @@
 //! What is written needs a transaction and the record type's lock, but in a database that is open
 //! for this task alone. Going through records needs no current one: a walk knows where it was.
 
-use remanent_engine::RowId;
+use remanent_engine::{Row, RowDraft, RowId, WriteTransaction};
 
+use crate::opened::Opened;
 use crate::position::Address;
 use crate::status::{Outcome, Status};
 use crate::structs;
@@ -34,6 +35,9 @@ impl Task {
             let draft = kept.get_or_insert_with(|| shared.tables[record].draft());
             draft.reset();
             structs::write_struct(draft, &shared.columns[record], &known.leaves, value)?;
+            if let Some(most) = known.circular {
+                number_circular(shared, tx, record, most, draft)?;
+            }
             Ok(tx.insert_draft(draft)?)
         });
         let open = &mut self.databases[number];
@@ -456,6 +460,30 @@ impl Task {
             }
         }
     }
+}
+
+/// Gives a new circular record its number, and makes room for it: the oldest ones go.
+fn number_circular(
+    shared: &Opened,
+    tx: &WriteTransaction<'_>,
+    record: usize,
+    most: u64,
+    draft: &mut RowDraft,
+) -> Outcome {
+    let table = &shared.tables[record];
+    let (Some(&column), Some(last)) =
+        (shared.columns[record].last(), table.schema().indexes.len().checked_sub(1))
+    else {
+        return Err(Status::INTERNAL.because("circular records have no numbers"));
+    };
+    let mut cursor = tx.cursor(table, table.index_at(last)?)?;
+    let number_of = |row: Row<'_>| row.get::<u64>(column).unwrap_or(0);
+    let number = cursor.last().map_or(0, |row| number_of(row) + 1);
+    while let Some(oldest) = cursor.first().filter(|row| number_of(*row) + most <= number) {
+        tx.delete(table, oldest.id())?;
+    }
+    tx.status()?;
+    Ok(draft.set(column, number.into())?)
 }
 
 impl OpenDatabase {

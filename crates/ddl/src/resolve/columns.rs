@@ -60,7 +60,7 @@ impl<'s> Columns<'s> {
         self.structs.insert(declared.name.to_string(), columns);
     }
 
-    /// The columns of a class, `oid` and `autoid` behind its fields.
+    /// The columns of a class; `oid`, `autoid` and `circular` behind its fields.
     pub(super) fn fill(&mut self, class: &mut Class, reporter: &mut Reporter) {
         let mut columns = self.fields(&mut class.fields, reporter);
         if class.has_oid {
@@ -70,11 +70,19 @@ impl<'s> Columns<'s> {
         if class.autoid.is_some() {
             columns.push(Column::new("autoid", ColumnType::U64));
         }
-        for special in ["oid", "autoid"] {
+        if class.circular.is_some() {
+            columns.push(Column::new("circular", ColumnType::U64));
+        }
+        let specials = [
+            ("oid", class.has_oid),
+            ("autoid", class.autoid.is_some()),
+            ("circular", class.circular.is_some()),
+        ];
+        for (special, has) in specials {
             let clash = class.fields.iter().find(|field| &*field.name == special);
-            let has = if special == "oid" { class.has_oid } else { class.autoid.is_some() };
             if let (Some(field), true) = (clash, has) {
-                let message = format!("`{}` has `{special};` and a field of this name", class.name);
+                let message =
+                    format!("`{}` is `{special}` and has a field of this name", class.name);
                 reporter.error(field.name.span(), message, "give the field another name");
             }
         }

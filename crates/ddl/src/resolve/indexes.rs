@@ -1,7 +1,7 @@
 //! Keys into the indexes of a table, each with its ordinal.
 //!
-//! First the fields that are keys by themselves, then declared indexes, then those of `oid` and
-//! `autoid`: the order is part of what generated code relies on.
+//! First the fields that are keys by themselves, then declared indexes, then those of `oid`,
+//! `autoid` and `circular`: the order is part of what generated code relies on.
 
 use remanent_schema::{Column, ColumnType, IndexKind, IndexSchema, KeyPart};
 
@@ -54,6 +54,12 @@ pub(super) fn fill(class: &mut Class, reporter: &mut Reporter) {
             reporter.error(clash.name.span(), "`autoid` is an index of its own", "rename it");
         }
         indexes.push(IndexSchema::new("autoid", ["autoid"]).hash().unique());
+    }
+    if class.circular.is_some() {
+        if let Some(clash) = special("circular") {
+            reporter.error(clash.name.span(), "`circular` is an index of its own", "rename it");
+        }
+        indexes.push(IndexSchema::new("circular", ["circular"]).unique());
     }
     class.table.indexes = indexes;
 }

@@ -50,6 +50,37 @@ pub(super) fn check(schema: &Schema, reporter: &mut Reporter) {
     }
 }
 
+/// How many of each circular record there are at most.
+pub(super) fn count_circular(schema: &mut Schema, reporter: &mut Reporter) {
+    let mut classes = std::mem::take(&mut schema.classes);
+    for class in &mut classes {
+        if !class.modifiers.iter().any(|word| word.eq_ignore_ascii_case("circular")) {
+            continue;
+        }
+        let (name, span) = (&class.name, class.name.span());
+        let mut files = schema.files.iter().filter(|file| file.kind == "data");
+        let file = files.find(|file| file.contents.iter().any(|it| it[..] == [name.clone()]));
+        let sizes = file.into_iter().flat_map(|file| &file.storage);
+        let slots =
+            sizes.filter_map(|word| word.strip_prefix("maxslots = ")?.parse().ok()).next_back();
+        if slots.is_none_or(|slots: u64| slots == 0) {
+            let message = format!("`{name}` is circular, and nobody says how many there are");
+            let hint = format!("write `data file \"{name}.dat\" maxslots = 1000 contains {name};`");
+            reporter.error(span, message, hint);
+            continue;
+        }
+        let is_linked = |set: &&Set| {
+            set.owner == *name || set.members.iter().any(|member| member.record == *name)
+        };
+        if let Some(set) = schema.sets.iter().find(is_linked) {
+            let message = format!("`{name}` is circular, and in the set `{}`", set.name);
+            reporter.error(span, message, "remove `circular`, or the record from its sets");
+        }
+        class.circular = slots;
+    }
+    schema.classes = classes;
+}
+
 /// Constants in headers leave room for so many records, sets and fields.
 fn counts(schema: &Schema, reporter: &mut Reporter) {
     let mut limit = |name: &Name, count: usize, max: usize, what: &str| {
