@@ -144,6 +144,70 @@ fn columns_that_have_no_room_are_read_beside_the_cache() {
     check_columns(&db, &table);
 }
 
+/// Threads that share the rows of a segment read each column once, and give it back once.
+#[test]
+fn threads_share_what_was_read_beside_the_cache() {
+    let place = Place::new("shared");
+    let (db, table, counted) = failing(&place);
+    db.set_buffer_cache(1);
+    let columns = ["number", "float", "text"].map(|it| table.column(it).expect("it is there"));
+    let before = db.memory();
+    for _ in 0..20 {
+        let tx = db.begin_read().expect("there are slots");
+        let mut pieces = tx.scan_pieces(&table).expect("the table is there");
+        let rows = pieces.next_frozen().expect("all are frozen");
+        counted.reads.store(1 << 20, Relaxed);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for column in columns {
+                        rows.column(column).expect("it is read");
+                    }
+                });
+            }
+        });
+        let reads = (1 << 20) - counted.reads.load(Relaxed);
+        // The first time a file is opened and a table read.
+        assert!(reads <= 3 + 2, "{reads} reads of three columns");
+        drop((rows, pieces));
+        drop(tx);
+        db.set_buffer_cache(1);
+        assert_eq!(db.memory().columns, before.columns);
+    }
+}
+
+/// A column that has no page of the system stays, and nothing is read for it.
+#[test]
+fn small_columns_stay() {
+    let place = Place::new("small");
+    drop(filled(&place));
+    let db = Database::open_at(&place.0, Options::new()).expect("it opens");
+    let schema = TableSchema::new("S")
+        .column("same", ColumnType::I64)
+        .column("long", ColumnType::I64)
+        .storage(TableStorage::Paged);
+    let table = db.create_table(schema).expect("it is created");
+    let long = |i: i64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64);
+    let rows = (0..65_536_i64).map(|i| [Some(Value::I64(7)), Some(Value::I64(long(i)))]);
+    db.write(|tx| tx.insert_all_values(&table, rows.clone())).expect("there is room");
+    db.freeze_all(&table).expect("it is frozen");
+    db.checkpoint().expect("it is written");
+    db.set_buffer_cache(1);
+    let before = db.memory();
+    assert_eq!(before.cached, 0);
+    let tx = db.begin_read().expect("there are slots");
+    let mut pieces = tx.scan_pieces(&table).expect("the table is there");
+    let rows = pieces.next_frozen().expect("it is frozen");
+    let read = |name| {
+        let column = rows.column(table.column(name).expect("it is there")).expect("it is read");
+        column.value(9, &mut Vec::new()).as_integer()
+    };
+    assert_eq!(read("same"), Some(7));
+    assert_eq!(db.memory().read_back, before.read_back, "nothing was read");
+    assert_eq!(read("long"), Some(long(9).into()));
+    assert!(db.memory().read_back > before.read_back);
+}
+
 #[test]
 fn rows_are_read_changed_and_deleted() {
     let place = Place::new("rows");

@@ -112,8 +112,8 @@ pub(crate) struct Record {
     pub(crate) leaves: Vec<CField>,
     /// Fields and compound keys, by the last three digits of their constants.
     pub(crate) fields: Vec<Field>,
-    /// How many there are at most, of those that are circular; then the last column and the last
-    /// index number them.
+    /// How many there are at most, of those that are circular; a column and an index of that name
+    /// number them then.
     pub(crate) circular: Option<u64>,
 }
 

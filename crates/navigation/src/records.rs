@@ -471,15 +471,14 @@ fn number_circular(
     draft: &mut RowDraft,
 ) -> Outcome {
     let table = &shared.tables[record];
-    let (Some(&column), Some(last)) =
-        (shared.columns[record].last(), table.schema().indexes.len().checked_sub(1))
-    else {
-        return Err(Status::INTERNAL.because("circular records have no numbers"));
-    };
-    let mut cursor = tx.cursor(table, table.index_at(last)?)?;
+    // By their names: an attached database may have more of both.
+    let (column, index) = (table.column("circular")?, table.index("circular")?);
+    let mut cursor = tx.cursor(table, index)?;
     let number_of = |row: Row<'_>| row.get::<u64>(column).unwrap_or(0);
-    let number = cursor.last().map_or(0, |row| number_of(row) + 1);
-    while let Some(oldest) = cursor.first().filter(|row| number_of(*row) + most <= number) {
+    // Whoever inserts by other means may have used the last number: then the key is there already.
+    let number = cursor.last().map_or(0, |row| number_of(row).saturating_add(1));
+    let is_too_old = |row: &Row<'_>| number.saturating_sub(number_of(*row)) >= most;
+    while let Some(oldest) = cursor.first().filter(|row| is_too_old(row)) {
         tx.delete(table, oldest.id())?;
     }
     tx.status()?;

@@ -1,6 +1,10 @@
 //! Circular records: so many of them, and a new one takes the place of the oldest.
 
-use remanent_navigation::{CURR_DB, Declared, Outcome, Status, Task, register};
+use std::sync::Arc;
+
+use remanent_engine::schema::IndexSchema;
+use remanent_engine::{Database, Options};
+use remanent_navigation::{CURR_DB, Declared, Outcome, Status, Task, attach, detach, register};
 
 const SCHEMA: &str = "database ring {
     data file \"ring.dat\" maxslots = 5 contains Event;
@@ -92,6 +96,27 @@ fn the_oldest_may_have_the_key_of_the_new_one() -> Outcome {
     add(&mut task, 2)?;
     assert_eq!(add(&mut task, 1).map_err(|fault| fault.status), Err(Status::DUPLICATE));
     task.close()
+}
+
+#[test]
+fn numbers_that_others_have_used_up_are_a_status() -> Outcome {
+    let place = Place::new();
+    place.open("o")?.close()?;
+    let db = Arc::new(Database::open(Options::new())?);
+    attach("ring", Arc::clone(&db));
+    let mut task = Task::new();
+    task.open("ring", "o")?;
+    add(&mut task, 1)?;
+    // Another index behind its own, and the last number.
+    let table = db.table("Event")?;
+    db.create_index(&table, IndexSchema::new("more", ["at"]))?;
+    let (id, at) = (Some(2_i64.into()), Some(20_i64.into()));
+    db.write(|tx| tx.insert_values(&table, &[id, at, Some(u64::MAX.into())]).map(|_| ()))?;
+    assert_eq!(add(&mut task, 3).map_err(|fault| fault.status), Err(Status::DUPLICATE));
+    assert_eq!(ids(&mut task)?, [1, 2]);
+    task.close()?;
+    detach("ring");
+    Ok(())
 }
 
 #[test]

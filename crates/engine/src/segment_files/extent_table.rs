@@ -222,7 +222,7 @@ impl Entry {
             match compression.map_or_else(unknown, decompress) {
                 Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                     return Err(format!(
-                        "is compressed by method {}, which this program has no library for",
+                        "is compressed by method {}, and the storage has no library for it",
                         self.method
                     ));
                 }

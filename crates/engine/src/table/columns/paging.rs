@@ -144,7 +144,7 @@ impl<'m> Pin<'m> {
         if paging.evicted.load(Relaxed) & unit != 0 {
             let extent = block.extents().get(extent_of(column)).cloned().unwrap_or_default();
             if !self.memory.is_worth_caching(extent.len() as u64) {
-                self.read_apart(column, &extent)?;
+                self.read_apart(column, unit, &extent)?;
             }
         }
         if let Some(found) = self.column_apart(column) {
@@ -160,11 +160,15 @@ impl<'m> Pin<'m> {
         Some(self.block().column_in(column, run.bytes(self.memory), *at))
     }
 
-    /// Reads a column to pages of its own, if it stands in a file.
-    fn read_apart(&self, column: usize, extent: &Range<usize>) -> Result<()> {
+    /// Reads a column to pages of its own, unless it has come back since.
+    fn read_apart(&self, column: usize, unit: u64, extent: &Range<usize>) -> Result<()> {
         let (block, memory) = (self.block(), self.memory);
-        // As long as it is held, the file does not go.
+        // As long as it is held, the file does not go, and no other thread reads for this pin.
         let _latched = self.segment.latch_paging();
+        let is_there = self.segment.paging.evicted.load(Relaxed) & unit == 0;
+        if is_there || self.column_apart(column).is_some() {
+            return Ok(());
+        }
         let Some(stored) = self.segment.stored() else { return Ok(()) };
         let record = stored.record(block.columns() + 1);
         let source = memory.buffer_cache.source()?;
@@ -176,16 +180,13 @@ impl<'m> Pin<'m> {
             source.read(record, &[extent_of(column)], &mut take)
         })?;
         memory.note_read_apart(extent.len() as u64);
-        let apart = Arc::new(Apart { run, at: extent.start as u64 });
         if self.apart.get().is_none() {
             let _ = self.apart.set((0..block.columns()).map(|_| OnceLock::new()).collect());
         }
-        // Where another thread was first, it read the same.
+        let apart = Arc::new(Apart { run, at: extent.start as u64 });
+        // It is empty: only who holds the latch fills it.
         let place = self.apart.get().and_then(|columns| columns.get(column));
-        match place.map(|place| place.set(Arc::clone(&apart))) {
-            Some(Ok(())) => {}
-            _ => give_back(memory, apart),
-        }
+        let _ = place.map(|place| place.set(apart));
         Ok(())
     }
 
@@ -383,6 +384,10 @@ impl FrozenSegment {
         let _latched = self.latch_paging();
         let is_new = paging.listed.load(Relaxed) == 0;
         if is_new && memory.region().can_evict() && block.is_orderly() {
+            // What has no whole page of the system has nowhere to come back to, and is not read.
+            let all = bits(Units { columns: block.columns() }.all()).map(|unit| 1 << unit);
+            let small = all.filter(|unit| self.bytes_of(memory, *unit) == 0);
+            let kept = small.fold(kept, |kept, unit| kept | unit);
             let kept = paging.kept.fetch_or(kept, Relaxed) | kept;
             let segment = memory.region().offset_of(self);
             let evict = |memory: &Memory, at| Self::at(memory, at).evict(memory);
