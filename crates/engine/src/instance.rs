@@ -4,8 +4,9 @@
 //! to programs. It has no behaviour of its own beyond knowing its tables from those of others.
 
 use std::fmt::Debug;
+use std::ops::DerefMut;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, TryLockError};
 use std::time::Instant;
 
 use crate::catalog::Catalog;
@@ -13,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::reader::Damage;
 use crate::log::writer::Log;
 use crate::memory::account::{WARNING_DUE, WARNING_GIVEN};
-use crate::memory::atomic::{Acquire, Mutex, Relaxed, Release, SeqCst};
+use crate::memory::atomic::{Acquire, Mutex, Relaxed, Release, SeqCst, pause_or_sleep};
 use crate::memory::region::{FIRST_RING_SIZE, Region};
 use crate::memory::{Cache, Memory, MemoryUse};
 use crate::options::{Settings, WarningCallback};
@@ -44,11 +45,33 @@ pub(crate) struct Instance {
     pub(crate) checkpoints: Checkpoints,
 }
 
+/// A checkpoint that is made in parts; what knows how stands above this module.
+pub(crate) trait CheckpointInParts: Debug + Send {
+    /// Makes a part of it, about so many bytes; the bytes of all when it is made.
+    ///
+    /// # Errors
+    /// `StorageFailed`, `LogFailed`, `TooManyTransactions`; then it is to be ended.
+    fn go_on(&mut self, db: &Instance, log: &Log, most: u64) -> Result<Option<u64>>;
+
+    /// Ends it: if it is not made, nothing is left of it.
+    fn end(&mut self, db: &Instance, log: &Log);
+}
+
+/// The checkpoint that transactions are making, if there is one.
+pub(crate) type UnderWay = Option<Box<dyn CheckpointInParts>>;
+
 /// When checkpoints are made.
 #[derive(Debug, Default)]
 pub(crate) struct Checkpoints {
-    /// Held by whoever makes one.
-    pub(crate) making: Mutex<()>,
+    /// Held by whoever makes one or a part of it.
+    pub(crate) making: Mutex<UnderWay>,
+    /// Whether one is under way between transactions, and whether the next one is to be made at
+    /// once.
+    pub(crate) in_parts: AtomicBool,
+    pub(crate) at_once: AtomicBool,
+    /// Bytes that a transaction writes at once, and those of the last checkpoint.
+    pub(crate) slice: AtomicU64,
+    pub(crate) size: AtomicU64,
     /// Checkpoints made since the database was opened.
     pub(crate) made: AtomicU64,
     /// Bytes of log after which one is due at the least; 0 is never.
@@ -65,6 +88,17 @@ pub(crate) struct Checkpoints {
     pub(crate) last_segment_file: AtomicU64,
     /// Makes one; what knows how stands above this module.
     make: OnceLock<fn(&Instance, &Log)>,
+}
+
+impl Checkpoints {
+    /// The lock of whoever makes one, unless somebody has it.
+    pub(crate) fn try_lock(&self) -> Option<impl DerefMut<Target = UnderWay>> {
+        match self.making.try_lock() {
+            Ok(under_way) => Some(under_way),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
 }
 
 impl Instance {
@@ -138,8 +172,10 @@ impl Instance {
         &self,
         log: Log,
         checkpoint_after: u64,
+        checkpoint_slice: u64,
         make_checkpoint: fn(&Self, &Log),
     ) {
+        self.checkpoints.slice.store(checkpoint_slice, Relaxed);
         let _ = self.checkpoints.make.set(make_checkpoint);
         self.memory.count_outside(log.memory());
         self.checkpoints.after.store(checkpoint_after, Relaxed);
@@ -174,6 +210,28 @@ impl Instance {
         {
             make(self, log);
         }
+    }
+
+    /// Ends a checkpoint that transactions are making, for somebody who waits for its snapshot, or
+    /// for what it keeps; the next one is made at once, and is due. Whether there was one.
+    #[cold]
+    pub(crate) fn end_checkpoint(&self) -> bool {
+        let checkpoints = &self.checkpoints;
+        let mut turn = 0;
+        while checkpoints.in_parts.load(SeqCst) {
+            if let (Some(mut under_way), Some(log)) = (checkpoints.try_lock(), self.log()) {
+                if let Some(mut parts) = under_way.take() {
+                    parts.end(self, log);
+                    checkpoints.due_at.store(log.written(), Relaxed);
+                    checkpoints.at_once.store(true, Relaxed);
+                }
+                checkpoints.in_parts.store(false, SeqCst);
+                return true;
+            }
+            pause_or_sleep(turn);
+            turn += 1;
+        }
+        false
     }
 
     /// Lets nothing be written, for something is missing.
@@ -302,6 +360,7 @@ fn lay_out(memory: &Memory, slots: usize) -> Result<()> {
 
 impl Drop for Instance {
     fn drop(&mut self) {
+        self.end_checkpoint();
         if let Some(log) = self.log() {
             log.close();
         }

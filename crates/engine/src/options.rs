@@ -48,6 +48,7 @@ pub(crate) struct LogOptions {
     sync_after: Option<Batch>,
     keep: bool,
     pub(crate) checkpoint_after: u64,
+    pub(crate) checkpoint_slice: u64,
     pub(crate) freeze_at_checkpoint: bool,
     pub(crate) freeze_at_recovery: bool,
     pub(crate) accept_damage: bool,
@@ -386,8 +387,8 @@ impl Options {
     }
 
     /// Makes a checkpoint when so many bytes were logged since the last one, and at least as many
-    /// as that one's image has: what opening takes is bounded by it. The transaction that begins
-    /// next makes it before it begins, unless a thread of the program does:
+    /// as that one's image has: what opening takes is bounded by it. Transactions make it as they
+    /// begin, [a slice](Options::checkpoint_slice) each, unless a thread of the program does:
     /// [`Database::checkpoint_if_due`](crate::Database::checkpoint_if_due). 0 is never; 64 MiB, if
     /// it is not said.
     ///
@@ -399,6 +400,23 @@ impl Options {
     /// ```
     pub fn checkpoint_after(mut self, bytes: u64) -> Self {
         self.log.checkpoint_after = bytes;
+        self
+    }
+
+    /// About how many bytes of a checkpoint a transaction writes as it begins, where transactions
+    /// make it: a smaller slice takes less time, and there are more of them. The checkpoint is made
+    /// before half as much was logged again as made it due; while it is, its snapshot is held, in
+    /// one of the slots of transactions. A frozen segment is never divided. 1 MiB, if it is not
+    /// said; with `u64::MAX` one transaction makes all of it.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Options;
+    /// let options = Options::new().checkpoint_slice(256 << 10);
+    /// # let _ = options;
+    /// ```
+    pub fn checkpoint_slice(mut self, bytes: u64) -> Self {
+        self.log.checkpoint_slice = bytes;
         self
     }
 
@@ -557,6 +575,7 @@ impl Default for LogOptions {
             sync_after: None,
             keep: false,
             checkpoint_after: 64 << 20,
+            checkpoint_slice: 1 << 20,
             freeze_at_checkpoint: false,
             freeze_at_recovery: true,
             accept_damage: false,

@@ -15,7 +15,7 @@ pub(crate) use crate::table::columns::paging::files_read;
 pub(crate) use columns::Columns;
 pub(crate) use reader::{FilesOfImage, check_links, create, read_image, verify};
 pub(crate) use salvage::{Lost, Piece, Pieces};
-pub(crate) use writer::write_image;
+pub(crate) use writer::{Form, ImageWriter, Segments, look};
 
 /// The first bytes of an image.
 const MAGIC: &[u8; 8] = b"RMNTIMG1";

@@ -1,7 +1,8 @@
 //! Writing an image of what one snapshot sees.
 //!
 //! Rows are copied block by block from where they lie, frozen segments as they are; no lock is held
-//! and nobody waits. The snapshot pins what it has still to write, as any long reader does.
+//! and nobody waits. The snapshot pins what it has still to write, as any long reader does. It may
+//! be written in parts, with other calls in between.
 
 use std::io::{self, Write};
 
@@ -16,12 +17,22 @@ use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::instance::Instance;
 use crate::segment_files::{SegmentWriter, StoredBlock};
-use crate::table::columns::pieces::StoredRows;
-use crate::table::{FrozenRows, Piece, Table};
-use crate::transaction::ReadTransaction;
+use crate::storage::Storage;
+use crate::table::columns::pieces::SegmentToStore;
+use crate::table::table::TableAt;
+use crate::table::{FrozenRows, Piece, Row, Table};
+use crate::transaction::{ReadTransaction, TransactionOptions};
 
 /// A rows block is closed when it has become this long.
 const ROWS_BLOCK: usize = 256 << 10;
+/// Row ids that are passed at once, and the bytes that to pass them counts as: it takes its time
+/// where nothing is written, too.
+const WINDOW: u64 = 1 << 16;
+const WINDOW_BYTES: u64 = 32 << 10;
+/// Slots of hot rows that are read at once, where little is to be written at once.
+const HOT_SLOTS: u64 = 64;
+/// The name of the transactions that write images.
+const NAME: &str = "checkpoint";
 
 impl Database {
     /// Writes everything committed so far to a stream, in a format that
@@ -47,140 +58,272 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn save(&self, stream: &mut dyn Write) -> Result<()> {
-        write_image(&self.instance, ImageHead::default(), stream, None, |_| Ok(())).map(|_| ())
+        let (transaction, tables) = look(&self.instance)?;
+        let (head, form) = (ImageHead::default(), Form::Alone);
+        let mut image = ImageWriter::begin(&transaction, tables, head, form, stream)?;
+        while !image.write_some(&transaction, None, u64::MAX)? {}
+        image.finish().map(|_| ())
     }
 }
 
-/// Writes an image of what is committed now, and says what it holds and how many bytes it has. With
-/// segment files, frozen segments go there unless they stand there already; else they are a part of
-/// it. The number of the next table and the timestamp in `head` are not inspected. When all is
-/// written, `seal` makes sure that it stays; then segments stand where they were written.
+/// Where frozen segments are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form {
+    /// A part of the image.
+    Alone,
+    /// In segment files, to which it refers.
+    WithFiles,
+}
+
+/// Segment files, and the storage in which they are.
+pub(crate) struct Segments<'s> {
+    pub(crate) storage: &'s dyn Storage,
+    pub(crate) writer: &'s mut SegmentWriter,
+}
+
+/// The tables that an image has.
+pub(crate) struct Tables {
+    tables: Vec<TableToWrite>,
+    next_table: u32,
+}
+
+#[derive(Debug)]
+struct TableToWrite {
+    schema: TableSchema,
+    table: Table,
+    /// The end of its row ids; what lies behind came later.
+    end: u64,
+}
+
+/// What is committed now: a snapshot of it, and its tables. One that is dropped later can be read
+/// on.
 ///
 /// # Errors
-/// As [`Database::save`]; `StorageFailed`.
-pub(crate) fn write_image(
-    db: &Instance,
-    head: ImageHead,
-    stream: &mut dyn Write,
-    mut segments: Option<&mut SegmentWriter<'_>>,
-    seal: impl FnOnce(&ImageHead) -> Result<()>,
-) -> Result<(ImageHead, u64)> {
-    // What there is as of the snapshot; a table that is dropped later can be read on.
+/// `TooManyTransactions`.
+pub(crate) fn look(db: &Instance) -> Result<(ReadTransaction<'_>, Tables)> {
     let catalog = db.catalog();
-    let (transaction, tables, next_table) = catalog.unchanged(|| {
-        let transaction = ReadTransaction::begin(db)?;
-        let tables = catalog.all().into_iter().map(|core| (core.current_schema(), Table { core }));
-        Ok((transaction, tables.collect::<Vec<_>>(), catalog.next_committed_id()))
-    })?;
-    if let Some(segments) = &mut segments {
-        keep_stored(segments, &tables, &transaction)?;
-    }
-    let head = ImageHead { next_table, timestamp: transaction.timestamp(), ..head };
-    let version = if segments.is_some() { VERSION } else { VERSION_ALONE };
-    let placed = Vec::new();
-    let mut blocks = Blocks { stream, payload: Vec::new(), bytes: 0, segments, placed };
-    blocks.put(MAGIC)?;
-    blocks.payload.extend(version.to_le_bytes());
-    blocks.payload.extend((tables.len() as u32).to_le_bytes());
-    blocks.payload.extend(head.timestamp.to_le_bytes());
-    blocks.payload.extend(head.database);
-    blocks.payload.extend(head.position.to_le_bytes());
-    blocks.payload.extend(head.next_table.to_le_bytes());
-    blocks.close(DATABASE)?;
-    for (number, (schema, table)) in (0_u32..).zip(&tables) {
-        blocks.payload.extend(number.to_le_bytes());
-        blocks.payload.extend(table.core.id.to_le_bytes());
-        blocks.payload.extend(schema.to_bytes());
-        blocks.close(TABLE)?;
-    }
-    let mut count = 0_u64;
-    for (number, (_, table)) in (0_u32..).zip(&tables) {
-        count += blocks.rows(number, table, &transaction)?;
-    }
-    blocks.payload.extend(count.to_le_bytes());
-    blocks.close(END)?;
-    blocks.finish()?;
-    seal(&head)?;
-    for (rows, stored) in blocks.placed {
-        rows.note_stored(stored);
-    }
-    db.memory().make_room_in_cache(0);
-    Ok((head, blocks.bytes))
+    catalog.unchanged(|| {
+        let options = TransactionOptions::new().name(NAME);
+        let transaction = ReadTransaction::begin_with(db, &options)?;
+        let tables = catalog.all().into_iter().map(|core| {
+            let end = TableAt { memory: db.memory(), core: &core }.directory().limit();
+            TableToWrite { schema: core.current_schema(), table: Table { core }, end }
+        });
+        let (tables, next_table) = (tables.collect(), catalog.next_committed_id());
+        Ok((transaction, Tables { tables, next_table }))
+    })
 }
 
-/// Says where blocks of these tables stand, as far as they do.
-fn keep_stored(
-    segments: &mut SegmentWriter<'_>,
-    tables: &[(TableSchema, Table)],
-    transaction: &ReadTransaction<'_>,
-) -> Result<()> {
-    for (_, table) in tables {
-        let mut pieces = transaction.scan_pieces(table)?;
-        while let Some(rows) = pieces.next_frozen() {
-            rows.segment().stored().into_iter().for_each(|stored| segments.keep_for(stored));
-        }
-    }
-    Ok(())
-}
-
-struct Blocks<'s, 't, 'f> {
-    stream: &'s mut dyn Write,
-    payload: Vec<u8>,
-    bytes: u64,
-    segments: Option<&'s mut SegmentWriter<'f>>,
-    /// Where blocks will stand when the image has its name.
-    placed: Vec<(StoredRows<'t>, StoredBlock)>,
-}
-
-impl<'t> Blocks<'_, 't, '_> {
-    fn rows(
-        &mut self,
-        number: u32,
-        table: &'t Table,
-        transaction: &'t ReadTransaction<'_>,
-    ) -> Result<u64> {
-        let mut count = 0;
-        let mut pieces = transaction.scan_pieces(table)?;
-        while let Some(piece) = pieces.next_piece() {
-            match piece {
-                Piece::Rows(rows) => {
-                    count += rows.len() as u64;
-                    let mut rows = rows.iter();
-                    rows.try_for_each(|row| self.row(number, row.id().0, row.bytes()))?;
-                }
-                Piece::Frozen(rows) => {
-                    count += rows.visible_count() as u64;
-                    self.frozen(number, &rows)?;
-                }
+impl Tables {
+    /// Says where blocks of the tables stand, as far as they do.
+    ///
+    /// # Errors
+    /// `UnknownTable`.
+    pub(crate) fn keep_stored(
+        &self,
+        segments: &mut SegmentWriter,
+        transaction: &ReadTransaction<'_>,
+    ) -> Result<()> {
+        for it in &self.tables {
+            let mut pieces = transaction.scan_pieces(&it.table)?;
+            while let Some(rows) = pieces.next_frozen() {
+                rows.segment().stored().into_iter().for_each(|stored| segments.keep_for(stored));
             }
         }
-        self.close_rows()?;
-        Ok(count)
+        Ok(())
+    }
+}
+
+/// An image that is being written.
+#[derive(Debug)]
+pub(crate) struct ImageWriter<W> {
+    blocks: Blocks<W>,
+    head: ImageHead,
+    tables: Vec<TableToWrite>,
+    /// How far it is: the number of the table, and the next row id.
+    table: usize,
+    next: u64,
+    /// Rows that were written.
+    count: u64,
+    /// Where blocks will stand when the image has its name, by the numbers of their tables.
+    placed: Vec<(usize, SegmentToStore, StoredBlock)>,
+}
+
+impl<W: Write> ImageWriter<W> {
+    /// Begins to write what a transaction sees of these tables. The number of the next table and
+    /// the timestamp in `head` are not inspected.
+    ///
+    /// # Errors
+    /// `StreamFailed`.
+    pub(crate) fn begin(
+        transaction: &ReadTransaction<'_>,
+        tables: Tables,
+        head: ImageHead,
+        form: Form,
+        stream: W,
+    ) -> Result<Self> {
+        let Tables { tables, next_table } = tables;
+        let head = ImageHead { next_table, timestamp: transaction.timestamp(), ..head };
+        let mut blocks = Blocks { stream, payload: Vec::new(), bytes: 0 };
+        blocks.put(MAGIC)?;
+        blocks.payload.extend(form.version().to_le_bytes());
+        blocks.payload.extend((tables.len() as u32).to_le_bytes());
+        blocks.payload.extend(head.timestamp.to_le_bytes());
+        blocks.payload.extend(head.database);
+        blocks.payload.extend(head.position.to_le_bytes());
+        blocks.payload.extend(head.next_table.to_le_bytes());
+        blocks.close(DATABASE)?;
+        for (number, it) in (0_u32..).zip(&tables) {
+            blocks.payload.extend(number.to_le_bytes());
+            blocks.payload.extend(it.table.core.id.to_le_bytes());
+            blocks.payload.extend(it.schema.to_bytes());
+            blocks.close(TABLE)?;
+        }
+        let (table, next, count, placed) = (0, 0, 0, Vec::new());
+        Ok(Self { blocks, head, tables, table, next, count, placed })
     }
 
-    /// A frozen segment: as it is, unless most of it has changed since.
-    fn frozen(&mut self, number: u32, rows: &FrozenRows<'t>) -> Result<()> {
+    /// Goes on until about so many bytes are written, here or into segment files; whether those
+    /// were the last. The transaction is that which it was begun with. Frozen segments that do not
+    /// stand in a segment file go there, or else become a part of the image.
+    ///
+    /// # Errors
+    /// `StreamFailed`; `StorageFailed`, `DamagedImage`, `BudgetReached` for columns that are read.
+    pub(crate) fn write_some(
+        &mut self,
+        transaction: &ReadTransaction<'_>,
+        mut segments: Option<Segments<'_>>,
+        most: u64,
+    ) -> Result<bool> {
+        let mut passed = 0;
+        let written = |blocks: &Blocks<W>, segments: &Option<Segments<'_>>| {
+            let beside = segments.as_ref().map_or(0, |segments| segments.writer.bytes);
+            blocks.bytes + blocks.payload.len() as u64 + beside
+        };
+        let enough = written(&self.blocks, &segments).saturating_add(most);
+        while let Some(it) = self.tables.get(self.table) {
+            let mut pieces = transaction.scan_pieces(&it.table)?;
+            if most < u64::MAX {
+                pieces.limit_hot_slots(HOT_SLOTS);
+            }
+            while self.next < it.end {
+                let end = it.end.min((self.next / WINDOW + 1) * WINDOW);
+                pieces.go_to(self.next..end);
+                while let Some(piece) = pieces.next_piece() {
+                    let number = self.table as u32;
+                    match piece {
+                        Piece::Rows(rows) => {
+                            self.count += rows.len() as u64;
+                            let put =
+                                |row: &Row<'_>| self.blocks.row(number, row.id().0, row.bytes());
+                            rows.iter().try_for_each(put)?;
+                        }
+                        Piece::Frozen(rows) => {
+                            self.count += rows.visible_count() as u64;
+                            let stored = self.blocks.frozen(number, &rows, segments.as_mut())?;
+                            let placed = stored.map(|it| (self.table, rows.to_store(), it));
+                            self.placed.extend(placed);
+                        }
+                    }
+                    if let Some(next) = pieces.next_row() {
+                        self.next = next;
+                        if written(&self.blocks, &segments) + passed >= enough {
+                            return Ok(false);
+                        }
+                    }
+                }
+                self.next = end;
+                passed += WINDOW_BYTES;
+            }
+            self.blocks.close_rows()?;
+            (self.table, self.next) = (self.table + 1, 0);
+        }
+        Ok(true)
+    }
+
+    /// Ends the image when all is written, and hands it on to its stream.
+    ///
+    /// # Errors
+    /// `StreamFailed`.
+    pub(crate) fn finish(&mut self) -> Result<ImageHead> {
+        self.blocks.payload.extend(self.count.to_le_bytes());
+        self.blocks.close(END)?;
+        self.blocks.stream.flush().map_err(|error| stream_failed(&error))?;
+        Ok(self.head)
+    }
+
+    /// Says of segments that they stand where they were written: the image has its name. Its
+    /// transaction has not ended.
+    pub(crate) fn note_stored(&mut self, db: &Instance) {
+        for (number, segment, stored) in self.placed.drain(..) {
+            if let Some(it) = self.tables.get(number) {
+                let core = &it.table.core;
+                segment.note_stored(TableAt { memory: db.memory(), core }, stored);
+            }
+        }
+        db.memory().make_room_in_cache(0);
+    }
+
+    /// The stream.
+    pub(crate) fn stream(&mut self) -> &mut W {
+        &mut self.blocks.stream
+    }
+
+    /// Bytes of the image so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.blocks.bytes
+    }
+}
+
+impl Form {
+    fn version(self) -> u16 {
+        match self {
+            Self::Alone => VERSION_ALONE,
+            Self::WithFiles => VERSION,
+        }
+    }
+}
+
+/// The blocks of an image, one behind another.
+#[derive(Debug)]
+struct Blocks<W> {
+    stream: W,
+    payload: Vec<u8>,
+    bytes: u64,
+}
+
+impl<W: Write> Blocks<W> {
+    /// A frozen segment: as it is, unless most of it has changed since. Where it stands in a
+    /// segment file, if it does.
+    fn frozen(
+        &mut self,
+        number: u32,
+        rows: &FrozenRows<'_>,
+        segments: Option<&mut Segments<'_>>,
+    ) -> Result<Option<StoredBlock>> {
         let seen = rows.visible_count();
         if rows.is_whole() && seen * 2 > rows.block().live() as usize {
             self.close_rows()?;
             let segment = (rows.first_row() >> 16) as u32;
             let visible = rows.visible().unwrap_or_default();
             Columns::put(&mut self.payload, number, segment, visible);
-            let Some(segments) = &mut self.segments else {
+            let Some(Segments { storage, writer }) = segments else {
                 rows.ask_all()?;
                 self.payload.extend_from_slice(rows.block().bytes());
-                return self.close(COLUMNS);
+                self.close(COLUMNS)?;
+                return Ok(None);
             };
-            let stored = match segments.keep(rows.segment().stored()) {
+            let stored = match writer.keep(rows.segment().stored()) {
                 Some(stored) => stored,
                 None => {
                     rows.ask_all()?;
-                    segments.write(rows.block()).map_err(|error| storage_failed(&error))?
+                    let written = writer.write(*storage, rows.block());
+                    written.map_err(|error| storage_failed(&error))?
                 }
             };
-            self.placed.push((rows.stored_rows(), stored));
             self.payload.extend(stored.to_bytes());
-            return self.close(STORED);
+            self.close(STORED)?;
+            return Ok(Some(stored));
         }
         rows.ask_all()?;
         let mut bytes = Vec::new();
@@ -188,7 +331,7 @@ impl<'t> Blocks<'_, 't, '_> {
             rows.copy_row(i, &mut bytes);
             self.row(number, rows.row_id(i).0, &bytes)?;
         }
-        Ok(())
+        Ok(None)
     }
 
     fn row(&mut self, number: u32, row: u32, bytes: &[u8]) -> Result<()> {
@@ -202,14 +345,6 @@ impl<'t> Blocks<'_, 't, '_> {
         self.payload.extend((bytes.len() as u32).to_le_bytes());
         self.payload.extend_from_slice(bytes);
         Ok(())
-    }
-
-    /// Makes sure that what segment files hold stays, and hands on what is written of the image.
-    fn finish(&mut self) -> Result<()> {
-        if let Some(segments) = &mut self.segments {
-            segments.finish().map_err(|error| storage_failed(&error))?;
-        }
-        self.stream.flush().map_err(|error| stream_failed(&error))
     }
 
     fn close_rows(&mut self) -> Result<()> {

@@ -64,6 +64,8 @@ pub(crate) struct Cache {
     /// to inspect all snapshots for it.
     pub(crate) retired_drain_at: AtomicU64,
     pub(crate) retired_search_at: AtomicU64,
+    /// Entries that were left when the queue was last drained.
+    pub(crate) retired_left: AtomicU64,
     /// Blocks that rows were moved out of: whoever was given a reference may have it until it ends.
     pub(crate) moved: RetireQueue,
     /// About how many bytes of row versions wait in the queue.

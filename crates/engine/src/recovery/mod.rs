@@ -217,7 +217,8 @@ impl Recovered {
         let source = SegmentSource::new(Arc::clone(&storage), self.database);
         db.instance.memory().buffer_cache.set_source(source);
         let log = Log::begin(storage, lock, settings, db.instance.slots(), end)?;
-        db.instance.attach_log(log, options.checkpoint_after, checkpoint::make_in_turn);
+        let (after, slice) = (options.checkpoint_after, options.checkpoint_slice);
+        db.instance.attach_log(log, after, slice, checkpoint::make_in_turn);
         db.instance.freeze_at_checkpoints(options.freeze_at_checkpoint);
         Ok(db)
     }

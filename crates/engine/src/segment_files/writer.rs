@@ -17,8 +17,8 @@ use crate::storage::{Storage, StorageFile, write_all_at};
 const FILE_LEN: u64 = 16 << 20;
 
 /// The segment files that are there, and those that a checkpoint writes.
-pub(crate) struct SegmentWriter<'s> {
-    storage: &'s dyn Storage,
+#[derive(Debug)]
+pub(crate) struct SegmentWriter {
     database: [u8; 16],
     /// Files that were there before, by their numbers.
     older: Vec<Older>,
@@ -32,6 +32,7 @@ pub(crate) struct SegmentWriter<'s> {
 }
 
 /// A file that was there before.
+#[derive(Debug)]
 struct Older {
     number: u64,
     len: u64,
@@ -41,16 +42,12 @@ struct Older {
     is_needed: bool,
 }
 
-impl<'s> SegmentWriter<'s> {
+impl SegmentWriter {
     /// Begins a checkpoint of the database with this id. No file gets a number up to `last`.
     ///
     /// # Errors
     /// The system's error.
-    pub(crate) fn begin(
-        storage: &'s dyn Storage,
-        database: [u8; 16],
-        last: u64,
-    ) -> io::Result<Self> {
+    pub(crate) fn begin(storage: &dyn Storage, database: [u8; 16], last: u64) -> io::Result<Self> {
         let mut older = Vec::new();
         for name in storage.names()? {
             if let Some(number) = number_of(&name) {
@@ -61,7 +58,7 @@ impl<'s> SegmentWriter<'s> {
         older.sort_unstable_by_key(|file| file.number);
         let last = older.last().map_or(0, |file| file.number).max(last);
         let (open, made, bytes) = (None, Vec::new(), 0);
-        Ok(Self { storage, database, older, open, last, made, bytes })
+        Ok(Self { database, older, open, last, made, bytes })
     }
 
     /// Says that a block of the image stands somewhere; to be said of all before any is placed.
@@ -91,19 +88,23 @@ impl<'s> SegmentWriter<'s> {
     ///
     /// # Errors
     /// The system's error.
-    pub(crate) fn write(&mut self, block: Block<'_>) -> io::Result<StoredBlock> {
+    pub(crate) fn write(
+        &mut self,
+        storage: &dyn Storage,
+        block: Block<'_>,
+    ) -> io::Result<StoredBlock> {
         let (file, at) = match &mut self.open {
             Some(open) => open,
             None => {
                 self.last += 1;
-                let file = self.storage.create(&name_of(self.last))?;
+                let file = storage.create(&name_of(self.last))?;
                 self.made.push(self.last);
                 write_all_at(&*file, 0, &header(self.database, self.last))?;
                 self.bytes += HEADER as u64;
                 self.open.insert((file, HEADER as u64))
             }
         };
-        let record = Record::of_block(block, self.storage.compression());
+        let record = Record::of_block(block, storage.compression());
         let (table, extents) = (&record.table, record.extents());
         write_all_at(&**file, *at, table)?;
         write_all_at(&**file, *at + table.len() as u64, extents)?;
@@ -131,10 +132,10 @@ impl<'s> SegmentWriter<'s> {
     }
 
     /// Removes what was written, as far as that can be done: no image will refer to it.
-    pub(crate) fn take_back(&mut self) {
+    pub(crate) fn take_back(&mut self, storage: &dyn Storage) {
         self.open = None;
         for number in self.made.drain(..) {
-            let _ = self.storage.remove(&name_of(number));
+            let _ = storage.remove(&name_of(number));
         }
     }
 
@@ -148,9 +149,13 @@ impl<'s> SegmentWriter<'s> {
     ///
     /// # Errors
     /// The system's error.
-    pub(crate) fn remove_others(&self, read: &BTreeSet<u64>) -> io::Result<()> {
+    pub(crate) fn remove_others(
+        &self,
+        storage: &dyn Storage,
+        read: &BTreeSet<u64>,
+    ) -> io::Result<()> {
         let is_needed = |file: &&Older| file.is_needed || read.contains(&file.number);
         let mut others = self.older.iter().filter(|file| !is_needed(file));
-        others.try_for_each(|file| self.storage.remove(&name_of(file.number)))
+        others.try_for_each(|file| storage.remove(&name_of(file.number)))
     }
 }

@@ -46,25 +46,41 @@ impl Read for FileReader {
 }
 
 /// Writes a file. What was given last is written by `flush`.
-pub(crate) struct FileWriter<'f> {
-    file: &'f dyn StorageFile,
+#[derive(Debug)]
+pub(crate) struct FileWriter {
+    file: Box<dyn StorageFile>,
     at: u64,
     bytes: Vec<u8>,
+    /// The bytes that were synced.
+    synced: u64,
 }
 
-impl<'f> FileWriter<'f> {
-    pub(crate) fn new(file: &'f dyn StorageFile) -> Self {
-        Self { file, at: 0, bytes: Vec::with_capacity(STEP) }
+impl FileWriter {
+    pub(crate) fn new(file: Box<dyn StorageFile>) -> Self {
+        Self { file, at: 0, bytes: Vec::with_capacity(STEP), synced: 0 }
+    }
+
+    /// Syncs what was written, if it is so much since it last was: so that nobody has to wait for
+    /// all of it at the end.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub(crate) fn sync_if(&mut self, bytes: u64) -> io::Result<()> {
+        if self.at - self.synced >= bytes {
+            self.file.sync()?;
+            self.synced = self.at;
+        }
+        Ok(())
     }
 }
 
-impl Write for FileWriter<'_> {
+impl Write for FileWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.bytes.len() + bytes.len() > STEP {
             self.flush()?;
         }
         if bytes.len() > STEP {
-            write_all_at(self.file, self.at, bytes)?;
+            write_all_at(&*self.file, self.at, bytes)?;
             self.at += bytes.len() as u64;
         } else {
             self.bytes.extend_from_slice(bytes);
@@ -73,7 +89,7 @@ impl Write for FileWriter<'_> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        write_all_at(self.file, self.at, &self.bytes)?;
+        write_all_at(&*self.file, self.at, &self.bytes)?;
         self.at += self.bytes.len() as u64;
         self.bytes.clear();
         Ok(())

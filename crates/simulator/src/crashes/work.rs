@@ -37,6 +37,10 @@ pub(super) fn options(seed: u64) -> Options {
         .log_buffer_size(4096 << random.below(2))
         .durability(random.pick(&Durability::ALL).unwrap_or(Durability::Disk))
         .checkpoint_after(if random.percent(50) { 4096 << random.below(4) } else { 0 });
+    if !seed.is_multiple_of(3) {
+        // Transactions make checkpoints in slices, some of few rows.
+        options = options.checkpoint_slice(64 << (seed % 5 * 2));
+    }
     if seed % PAGING.0 == PAGING.1 {
         options = options.buffer_cache(1);
     }

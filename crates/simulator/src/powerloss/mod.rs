@@ -75,6 +75,7 @@ fn options(seed: u64, level: Durability) -> Options {
         .log_file_size(32 << (10 + random.below(6)))
         .log_buffer_size(8 << (10 + random.below(5)))
         .checkpoint_after(if random.percent(60) { 256 << (10 + random.below(4)) } else { 0 })
+        .checkpoint_slice(64 << 10)
         .buffer_cache(1)
 }
 

@@ -3,7 +3,9 @@
 //! The tables are loaded into a folder and a first checkpoint is made. In each round, a statement
 //! for each table changes one row in a hundred, others than in rounds before; then a checkpoint is
 //! made while another thread commits small changes, each of which is timed by its own CPU time.
-//! What always holds: a database that is opened afterwards has the same rows.
+//! Then there is no other thread, and such commits make one of the same size themselves: in slices,
+//! and, for comparison, all of it in one of them. What always holds: a database that is opened
+//! afterwards has the same rows.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -27,6 +29,18 @@ use crate::data::Data;
 /// The budget: as much as the machine is likely to have.
 const BUDGET: u64 = 16 << 30;
 
+/// Bytes of log after which commits make a checkpoint themselves.
+const AFTER: u64 = 1 << 20;
+/// Bytes of a slice.
+const SLICE: u64 = 1 << 20;
+
+/// A checkpoint that commits make, and how long the slowest of them takes.
+struct MadeByCommits {
+    commits: u64,
+    slowest_ns: u64,
+    wall_ns: u64,
+}
+
 /// A checkpoint, and the commits beside it.
 struct Made {
     bytes: u64,
@@ -49,7 +63,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
         let folder = choice.out.join("checkpoints");
         let _ = std::fs::remove_dir_all(&folder);
         let data = Data::at(&choice.out, choice.benchmark, scale, choice.data)?;
-        let engine = Arc::new(open(&folder)?);
+        let engine = Arc::new(open(&folder, 0, 0)?);
         let mut session = load_frozen(Arc::clone(&engine), &data)?;
         session.execute("create table ticket (id bigint primary key, number bigint)")?;
         session.execute("insert into ticket values (1, 0)")?;
@@ -62,7 +76,9 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
         }
         let before = sums(&mut session, &data)?;
         drop((session, engine));
-        let mut session = SqlDatabase::new(Arc::new(open(&folder)?))?.session();
+        let sliced = made_by_commits(&folder, &data, choice.rounds, SLICE)?;
+        let whole = made_by_commits(&folder, &data, choice.rounds + 1, u64::MAX)?;
+        let mut session = SqlDatabase::new(Arc::new(open(&folder, 0, 0)?))?.session();
         if sums(&mut session, &data)? != before {
             return Err("other rows after opening again".into());
         }
@@ -73,20 +89,57 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
         let record = json!({
             "workload": "checkpoints", "scale": scale, "rounds": choice.rounds, "held_bytes": held,
             "first_bytes": first.bytes, "first_cpu_ns": first.cpu_ns, "changed_share_each": 0.01,
-            "bytes": written, "slowest_commit_cpu_ns": slowest, "verified": true,
+            "bytes": written, "slowest_commit_cpu_ns": slowest,
+            "in_slices": sliced.to_json(), "by_one_commit": whole.to_json(), "verified": true,
             "machine": machine::describe(), "commit": machine::commit(), "run": run,
         });
         records.push_str(&format!("{record}\n"));
         show(held, &first, &made)?;
+        for (name, it) in [("in slices", &sliced), ("by one commit", &whole)] {
+            let (slowest, wall) = (it.slowest_ns as f64 / 1e6, it.wall_ns as f64 / 1e9);
+            let commits = it.commits;
+            writeln!(
+                io::stdout(),
+                "{name}: the slowest of {commits} commits takes {slowest:.2} ms of CPU; {wall:.2} s"
+            )?;
+        }
     }
     let path = choice.out.join("checkpoints.jsonl");
     OpenOptions::new().create(true).append(true).open(path)?.write_all(records.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn open(folder: &Path) -> Outcome<Database> {
-    let options = Options::new().budget(BUDGET).durability(Durability::Os).checkpoint_after(0);
+fn open(folder: &Path, after: u64, slice: u64) -> Outcome<Database> {
+    let options = Options::new().budget(BUDGET).durability(Durability::Os);
+    let options = options.checkpoint_after(after).checkpoint_slice(slice);
     Ok(remanent_compression::open_at(folder, options)?)
+}
+
+/// Opens the database, changes one row in a hundred and commits small changes until they have made
+/// a checkpoint.
+fn made_by_commits(folder: &Path, data: &Data, round: u32, slice: u64) -> Outcome<MadeByCommits> {
+    let engine = Arc::new(open(folder, AFTER, slice)?);
+    let mut session = SqlDatabase::new(Arc::clone(&engine))?.session();
+    engine.checkpoint()?;
+    let before = engine.statistics().checkpoints;
+    change(&mut session, data, round)?;
+    if engine.statistics().checkpoints != before {
+        return Err("the statements that change rows have made the checkpoint".into());
+    }
+    let (clock, mut commits, mut slowest_ns) = (Clock::start(), 0, 0);
+    while engine.statistics().checkpoints == before {
+        let begun = thread_cpu_ns();
+        session.execute("update ticket set number = number + 1 where id = 1")?;
+        (commits, slowest_ns) = (commits + 1, slowest_ns.max(thread_cpu_ns() - begun));
+    }
+    Ok(MadeByCommits { commits, slowest_ns, wall_ns: clock.elapsed().wall_ns })
+}
+
+impl MadeByCommits {
+    fn to_json(&self) -> serde_json::Value {
+        let Self { commits, slowest_ns, wall_ns } = self;
+        json!({ "commits": commits, "slowest_commit_cpu_ns": slowest_ns, "wall_ns": wall_ns })
+    }
 }
 
 /// Changes one row in a hundred of each table: a text, to what it was.

@@ -24,7 +24,7 @@ use crate::table::rows::segment::{SEGMENT_SHIFT, is_frozen, newest_of};
 use crate::table::rows::version::{Version, visible_bytes_by};
 use crate::table::table::TableAt;
 
-/// Slots of hot rows that one piece is made of.
+/// Slots of hot rows that one piece is made of, unless something else is said.
 const HOT_SLOTS: u64 = 1024;
 
 /// Rows whose versions are on their way from memory.
@@ -49,6 +49,7 @@ pub struct Pieces<'t> {
     /// The end of the table when this began; what came behind it is not seen.
     end: u64,
     rows: Vec<Row<'t>>,
+    hot_slots: u64,
     /// Whether there are rows that belong to the frozen segment given last.
     rows_follow: bool,
 }
@@ -108,16 +109,17 @@ pub struct FrozenRows<'t> {
     is_worn: bool,
 }
 
-/// A segment of a table, of which it is to be said where it stands in a file.
-pub(crate) struct StoredRows<'t> {
-    table: TableAt<'t>,
-    frozen: &'t FrozenSegment,
+/// A segment of a table, of which it is to be said where it stands in a file. The snapshot that
+/// sees it keeps it, be it the newest one of its rows or not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentToStore {
+    frozen: u64,
 }
 
-impl StoredRows<'_> {
-    /// Notes where it stands.
-    pub(crate) fn note_stored(&self, stored: StoredBlock) {
-        set_stored(self.table, self.frozen, stored);
+impl SegmentToStore {
+    /// Notes where it stands. It is of this table, and the snapshot is still held.
+    pub(crate) fn note_stored(self, table: TableAt<'_>, stored: StoredBlock) {
+        set_stored(table, FrozenSegment::at(table.memory, self.frozen), stored);
     }
 }
 
@@ -134,14 +136,26 @@ impl<'t> Pieces<'t> {
     pub(crate) fn new(table: TableAt<'t>, handle: &'t Table, reader: Reader<'t>) -> Self {
         let end = table.directory().limit();
         let snapshot = SnapshotOfMany::new(reader.snapshot);
-        let (rows, rows_follow) = (Vec::new(), false);
-        Self { table, handle, reader, snapshot, next: 0, limit: end, end, rows, rows_follow }
+        let (rows, rows_follow, hot_slots) = (Vec::new(), false, HOT_SLOTS);
+        let (next, limit) = (0, end);
+        Self { table, handle, reader, snapshot, next, limit, end, rows, hot_slots, rows_follow }
+    }
+
+    /// Makes pieces of hot rows out of so many slots at most.
+    pub(crate) fn limit_hot_slots(&mut self, slots: u64) {
+        self.hot_slots = slots;
     }
 
     /// Goes to the first of the rows with these ids, and stays within them.
     pub(crate) fn go_to(&mut self, rows: Range<u64>) {
         (self.next, self.limit) = (rows.start, self.end.min(rows.end));
         self.rows_follow = false;
+    }
+
+    /// The row id from which the next piece is taken; `None` if rows follow that belong to the
+    /// frozen segment given last.
+    pub(crate) fn next_row(&self) -> Option<u64> {
+        (!self.rows_follow).then_some(self.next)
     }
 
     /// The next piece; `None` after the last, and after the snapshot has expired.
@@ -240,7 +254,7 @@ impl<'t> Pieces<'t> {
     fn take_hot(&mut self) {
         let memory = self.table.memory;
         let first = self.next as u32;
-        let end = self.limit.min(self.next + HOT_SLOTS);
+        let end = self.limit.min(self.next + self.hot_slots);
         let slots = self.table.directory().slots_beside(memory, first, end);
         self.next += slots.len() as u64;
         self.rows.reserve(slots.len());
@@ -396,9 +410,8 @@ impl<'t> FrozenRows<'t> {
     }
 
     /// The segment without its pin, to say where it stands.
-    pub(crate) fn stored_rows(&self) -> StoredRows<'t> {
-        let table = TableAt { memory: self.memory, core: &self.handle.core };
-        StoredRows { table, frozen: self.frozen }
+    pub(crate) fn to_store(&self) -> SegmentToStore {
+        SegmentToStore { frozen: self.memory.region().offset_of(self.frozen) }
     }
 
     /// The columns as they lie in memory, those that are there.

@@ -205,6 +205,18 @@ impl<'m> HeldSlot<'m> {
         Self { memory, slot, number: number as u32, unstamped: AtomicBool::new(false) }
     }
 
+    /// Leaves the slot held, by nobody, until [`HeldSlot::of_kept`] is called with its number.
+    pub(crate) fn keep(self) -> usize {
+        let number = self.number();
+        std::mem::forget(self);
+        number
+    }
+
+    /// The slot of a transaction that reads, which was kept.
+    pub(crate) fn of_kept(memory: &'m Memory, number: usize) -> Self {
+        Self::new(memory, slot(memory, number), number, false)
+    }
+
     /// Says whether versions are left to be stamped by others when the slot is let go.
     pub(crate) fn leave_unstamped(&self, unstamped: bool) {
         self.unstamped.store(unstamped, Relaxed);

@@ -25,6 +25,8 @@ use crate::transaction::write::defining::{WAIT_MAX, busy};
 pub(crate) enum Extent {
     /// Those whose row ids have all been given out.
     Full,
+    /// Of these, the one with this number.
+    One(u32),
     /// All; no more row ids are given out in the last one.
     All,
 }
@@ -73,7 +75,7 @@ pub(crate) fn freeze(
     let at = TableAt { memory: db.memory(), core };
     let (numbers, skipped) = candidates(db, at, extent, unchanged_since)?;
     let mut report = FreezeReport { skipped, ..FreezeReport::default() };
-    if numbers.is_empty() && extent == Extent::Full {
+    if numbers.is_empty() && extent != Extent::All {
         return Ok(report);
     }
     at.directory().withdraw_gaps(db.memory(), &numbers);
@@ -91,6 +93,14 @@ pub(crate) fn freeze(
         pack_indexes(db, at)?;
     }
     Ok(report)
+}
+
+/// How many segments of a table are full; `None` while tables are changed, by this thread perhaps,
+/// and of a table that is gone.
+pub(crate) fn full_segments(db: &Instance, core: &TableCore) -> Option<u32> {
+    let _turn = db.definition_turn().try_take()?;
+    core.check_live().ok()?;
+    Some((TableAt { memory: db.memory(), core }.directory().limit() >> SEGMENT_SHIFT) as u32)
 }
 
 /// Freezes those of some segments that can be, have no free row id and are not the last one, as
@@ -165,12 +175,14 @@ fn candidates(
     unchanged_since: u64,
 ) -> Result<(Vec<u32>, u64)> {
     let limit = at.directory().limit();
-    let count = match extent {
-        Extent::Full => limit >> SEGMENT_SHIFT,
-        Extent::All => limit.div_ceil(1 << SEGMENT_SHIFT),
+    let full = (limit >> SEGMENT_SHIFT) as u32;
+    let range = match extent {
+        Extent::Full => 0..full,
+        Extent::One(number) => number..full.min(number + 1),
+        Extent::All => 0..limit.div_ceil(1 << SEGMENT_SHIFT) as u32,
     };
     let (mut numbers, mut skipped) = (Vec::new(), 0);
-    for number in 0..count as u32 {
+    for number in range {
         let inspected =
             in_slot(db, |_, horizon| Ok(at.inspect_segment(number, horizon.min(unchanged_since))));
         match inspected? {

@@ -43,8 +43,9 @@ const BACKLOG_BYTES_MIN: u64 = 64 << 10;
 const BACKLOG_BYTES_BUDGET_SHIFT: u32 = 7;
 
 /// A writer drains so many entries at once and a quarter of the others, so that none has to do
-/// it all.
+/// it all; of what it has not left there itself, so many at most.
 const AT_ONCE: u64 = 256;
+const OF_OTHERS_MAX: u64 = 16 << 10;
 
 /// How many entries ahead rows are asked for, their newest versions, and those behind them. All are
 /// going to be written, and other processors may have them.
@@ -222,8 +223,9 @@ fn drain_queues(
     let (memory, cache) = (alloc.memory, alloc.cache);
     let horizon = clock::horizon(memory, ended.number);
     let before = cache.retired.count();
+    let own = before.saturating_sub(cache.retired_left.load(Relaxed));
     let limit = match thoroughness {
-        Thoroughness::AsNeeded => AT_ONCE + cache.retired.count() / 4,
+        Thoroughness::AsNeeded => AT_ONCE + (before / 4).min(OF_OTHERS_MAX.max(own * 2)),
         Thoroughness::All => u64::MAX,
     };
     let thorough = thoroughness == Thoroughness::All;
@@ -233,6 +235,7 @@ fn drain_queues(
     }
     let left = cache.retired.count();
     cache.retired_drain_at.store(left + WORTHWHILE, Relaxed);
+    cache.retired_left.store(left, Relaxed);
     let new_bytes = scale_bytes(cache, left, before);
     // Who has a limit wants it kept as closely as a small budget.
     let limited = memory.header().limited.load(Relaxed) > 0;

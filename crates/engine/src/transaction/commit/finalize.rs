@@ -64,7 +64,7 @@ pub(crate) fn drain_all(db: &Instance) -> bool {
 }
 
 /// Begins a transaction by `begin`; where all slots are taken, those that are left unstamped are
-/// made free.
+/// made free, and that of a checkpoint between two of its parts.
 ///
 /// # Errors
 /// The error of `begin`.
@@ -74,11 +74,17 @@ pub(crate) fn with_free_slot<'db, T>(
     begin: impl Fn(&'db Memory, usize) -> Result<T>,
 ) -> Result<T> {
     match begin(db.memory(), db.slots()) {
-        Err(error) if error.kind() == ErrorKind::TooManyTransactions && drain_all(db) => {
+        Err(error) if error.kind() == ErrorKind::TooManyTransactions && make_slots(db) => {
             begin(db.memory(), db.slots())
         }
         begun => begun,
     }
+}
+
+/// Whether slots may have become free.
+#[cold]
+fn make_slots(db: &Instance) -> bool {
+    drain_all(db) | db.end_checkpoint()
 }
 
 #[cold]

@@ -2,9 +2,10 @@
 //!
 //! In the order in which a program meets them: [`reading`] is a transaction that reads, with its
 //! look-ups; [`blob_keys`] are look-ups by a key that is one blob, [`scanning`] goes through all
-//! rows, [`members`] follows network sets.
+//! rows, [`members`] follows network sets; [`parked`] are transactions between two calls.
 
 pub(crate) mod blob_keys;
 pub(crate) mod members;
+pub(crate) mod parked;
 pub(crate) mod reading;
 pub(crate) mod scanning;

@@ -58,7 +58,7 @@ pub struct ReadTransaction<'db> {
     pub(crate) copies: RowCopies<'db>,
     pub(crate) held: HeldSlot<'db>,
     /// When the snapshot expires by age.
-    expires: Option<Instant>,
+    pub(super) expires: Option<Instant>,
     /// The extent of the table that was scanned last.
     pub(in crate::transaction) extent: Cell<Option<Extent>>,
 }

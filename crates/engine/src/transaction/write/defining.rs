@@ -768,6 +768,8 @@ fn wait_for_readers(db: &Instance, own: usize) -> Result<()> {
             if start.elapsed() >= WAIT_MAX {
                 return Err(busy("transactions that read"));
             }
+            // It may be that of a checkpoint, which goes on when a transaction begins.
+            db.end_checkpoint();
             pause_or_sleep(turn);
             turn += 1;
         }

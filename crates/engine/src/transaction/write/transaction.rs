@@ -674,6 +674,7 @@ impl<'db> WriteTransaction<'db> {
     /// and forgets how it came to them.
     fn reclaim_all(&self) {
         let db = self.read.db;
+        db.end_checkpoint();
         reclaim::drain_under_pressure(db, self.alloc, None);
         self.writes.condense();
         commit::advance_clock(self.read.memory());

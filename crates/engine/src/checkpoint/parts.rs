@@ -1,0 +1,244 @@
+//! Making a checkpoint in parts: what is frozen, then the image, then its name.
+//!
+//! Between two parts nothing is held but the snapshot's slot and the open files, and others commit.
+//! What has begun is either named or taken back.
+
+use std::io;
+use std::sync::Arc;
+
+use super::{NEW_IMAGE, image_name, remove_older_images, storage_failed};
+use crate::error::{Error, ErrorKind, Result};
+use crate::image::{self, Form, ImageHead, ImageWriter, Segments};
+use crate::instance::{CheckpointInParts, Instance};
+use crate::log::writer::Log;
+use crate::memory::atomic::Relaxed;
+use crate::segment_files::SegmentWriter;
+use crate::storage::Storage;
+use crate::storage::stream::FileWriter;
+use crate::table::table::TableCore;
+use crate::transaction::cleanup::freeze::{self, Extent};
+use crate::transaction::read::parked::ParkedTransaction;
+
+/// Bytes of the image that are synced at once, where it is written in slices.
+const SYNC_BYTES: u64 = 16 << 20;
+/// Segments that are inspected in a slice, to be frozen, before one is.
+const INSPECTED_MAX: u32 = 64;
+
+/// An image that is written into a storage, where it is whole or not there at all.
+#[derive(Debug)]
+pub(super) struct NewImage {
+    image: ImageWriter<FileWriter>,
+    segments: Option<SegmentWriter>,
+    /// The transaction that it is written by, between two parts.
+    parked: Option<ParkedTransaction>,
+    named: bool,
+}
+
+impl NewImage {
+    /// Begins one of what is committed now. Frozen segments go to segment files, if they are given.
+    ///
+    /// # Errors
+    /// `StorageFailed`, `TooManyTransactions`; then nothing is left of it.
+    pub(super) fn begin(
+        db: &Instance,
+        storage: &dyn Storage,
+        head: ImageHead,
+        mut segments: Option<SegmentWriter>,
+    ) -> Result<Self> {
+        let failed = |error: io::Error| storage_failed(&error);
+        if storage.names().map_err(failed)?.iter().any(|name| name == NEW_IMAGE) {
+            storage.remove(NEW_IMAGE).map_err(failed)?;
+        }
+        let (transaction, tables) = image::look(db)?;
+        if let Some(segments) = &mut segments {
+            tables.keep_stored(segments, &transaction)?;
+        }
+        let form = if segments.is_some() { Form::WithFiles } else { Form::Alone };
+        let stream = FileWriter::new(storage.create(NEW_IMAGE).map_err(failed)?);
+        let image = ImageWriter::begin(&transaction, tables, head, form, stream);
+        let image = image.inspect_err(|_| drop(storage.remove(NEW_IMAGE)))?;
+        Ok(Self { image, segments, parked: Some(ParkedTransaction::of(transaction)), named: false })
+    }
+
+    /// Writes about so many bytes; whether those were the last.
+    ///
+    /// # Errors
+    /// `StorageFailed`, `StreamFailed`, and as [`ImageWriter::write_some`].
+    fn write_some(&mut self, db: &Instance, storage: &dyn Storage, most: u64) -> Result<bool> {
+        let Some(parked) = self.parked.take() else { return Err(interrupted()) };
+        let transaction = parked.resume(db);
+        let segments = self.segments.as_mut().map(|writer| Segments { storage, writer });
+        let written = self.image.write_some(&transaction, segments, most);
+        self.parked = Some(ParkedTransaction::of(transaction));
+        written
+    }
+
+    /// Ends the image and gives it its name; `before_naming` is done before. Then segments are said
+    /// to stand where they were written.
+    ///
+    /// # Errors
+    /// `StorageFailed`, `StreamFailed`, the error of `before_naming`.
+    fn name(
+        &mut self,
+        db: &Instance,
+        storage: &dyn Storage,
+        before_naming: impl FnOnce() -> Result<()>,
+    ) -> Result<(ImageHead, u64)> {
+        let failed = |error: io::Error| storage_failed(&error);
+        let head = self.image.finish()?;
+        self.segments.as_mut().map_or(Ok(()), SegmentWriter::finish).map_err(failed)?;
+        self.image.stream().sync_if(0).map_err(failed)?;
+        before_naming()?;
+        storage.rename(NEW_IMAGE, &image_name(head.timestamp)).map_err(failed)?;
+        self.named = true;
+        storage.sync_names().map_err(failed)?;
+        self.image.note_stored(db);
+        Ok((head, self.image.bytes()))
+    }
+
+    /// Writes all of it, and gives it its name.
+    ///
+    /// # Errors
+    /// As its parts.
+    pub(super) fn write_all(
+        &mut self,
+        db: &Instance,
+        storage: &dyn Storage,
+        before_naming: impl FnOnce() -> Result<()>,
+    ) -> Result<(ImageHead, u64)> {
+        while !self.write_some(db, storage, u64::MAX)? {}
+        self.name(db, storage, before_naming)
+    }
+
+    /// Ends its transaction. If it has no name, nothing is left of it: on a disk that is full there
+    /// is as much room as before.
+    pub(super) fn end(&mut self, db: &Instance, storage: &dyn Storage) {
+        if let Some(parked) = self.parked.take() {
+            drop(parked.resume(db));
+        }
+        if let Some(segments) = &self.segments {
+            db.checkpoints.last_segment_file.store(segments.last(), Relaxed);
+        }
+        if !self.named {
+            // What cannot be removed now is when the next one is made.
+            let _ = storage.remove(NEW_IMAGE);
+            self.segments.iter_mut().for_each(|segments| segments.take_back(storage));
+        }
+    }
+}
+
+/// A checkpoint that has begun.
+#[derive(Debug)]
+pub(super) enum Parts {
+    /// Segments are made columns, those from `next` on.
+    Freezing { tables: Vec<Arc<TableCore>>, next: u32, unchanged_since: u64 },
+    /// The image is being written, behind which the log goes on at a position.
+    Writing { image: Box<NewImage>, position: u64 },
+}
+
+impl Parts {
+    /// Begins one.
+    pub(super) fn begin(db: &Instance) -> Self {
+        let checkpoints = &db.checkpoints;
+        // The last table is frozen first.
+        let freezes = checkpoints.freezes.load(Relaxed);
+        let tables = if freezes { db.catalog().all() } else { Vec::new() };
+        let unchanged_since = checkpoints.unchanged_since.load(Relaxed);
+        Self::Freezing { tables, next: 0, unchanged_since }
+    }
+}
+
+impl CheckpointInParts for Parts {
+    fn go_on(&mut self, db: &Instance, log: &Log, most: u64) -> Result<Option<u64>> {
+        if let Self::Freezing { tables, next, unchanged_since } = self {
+            freeze_some(db, tables, next, *unchanged_since, most);
+            if !tables.is_empty() {
+                return Ok(None);
+            }
+            *self = begin_writing(db, log)?;
+        }
+        let Self::Writing { image, position } = self else { return Ok(None) };
+        let storage = &**log.storage();
+        if !image.write_some(db, storage, most)? {
+            image.image.stream().sync_if(SYNC_BYTES).map_err(|error| storage_failed(&error))?;
+            return Ok(None);
+        }
+        let (head, size) = image.name(db, storage, || log.sync())?;
+        let written = image.segments.as_ref().map_or(0, |segments| segments.bytes);
+        made(db, log, image, head, *position)?;
+        Ok(Some(size + written))
+    }
+
+    fn end(&mut self, db: &Instance, log: &Log) {
+        if let Self::Writing { image, .. } = self {
+            image.end(db, &**log.storage());
+        }
+    }
+}
+
+/// Makes columns of rows that were not changed since the checkpoint before: of one segment, or of
+/// all if much may be done. It is not logged: to repeat a commit, it does not matter where its rows
+/// lie. Where it fails, rows stay as they are. What is done with leaves `tables`.
+fn freeze_some(
+    db: &Instance,
+    tables: &mut Vec<Arc<TableCore>>,
+    next: &mut u32,
+    unchanged_since: u64,
+    most: u64,
+) {
+    let mut inspected = 0;
+    while let Some(core) = tables.last() {
+        let count = freeze::full_segments(db, core).unwrap_or(0);
+        if *next >= count {
+            tables.pop();
+            *next = 0;
+            continue;
+        }
+        let extent = if most == u64::MAX { Extent::Full } else { Extent::One(*next) };
+        let frozen = freeze::freeze(db, core, extent, unchanged_since);
+        *next = if extent == Extent::Full { count } else { *next + 1 };
+        inspected += 1;
+        let is_enough = frozen.is_ok_and(|it| it.segments > 0) || inspected >= INSPECTED_MAX;
+        if is_enough && most < u64::MAX {
+            return;
+        }
+    }
+}
+
+/// Begins a new file of the log, and the image that takes the place of those before.
+fn begin_writing(db: &Instance, log: &Log) -> Result<Parts> {
+    let position = log.cut()?;
+    let head = ImageHead { database: log.database(), position, ..ImageHead::default() };
+    let storage = &**log.storage();
+    let last = db.checkpoints.last_segment_file.load(Relaxed);
+    let segments = SegmentWriter::begin(storage, log.database(), last);
+    let segments = segments.map_err(|error| storage_failed(&error))?;
+    let image = NewImage::begin(db, storage, head, Some(segments))?;
+    Ok(Parts::Writing { image: Box::new(image), position })
+}
+
+/// The image has its name: lets go what was needed before it.
+fn made(
+    db: &Instance,
+    log: &Log,
+    image: &mut NewImage,
+    head: ImageHead,
+    position: u64,
+) -> Result<()> {
+    let (storage, checkpoints) = (&**log.storage(), &db.checkpoints);
+    let failed = |error: io::Error| storage_failed(&error);
+    // Nobody waits for what its transaction keeps while files are removed.
+    image.end(db, storage);
+    if let Some(segments) = image.segments.as_ref().filter(|_| !log.keeps()) {
+        remove_older_images(storage, head.timestamp).map_err(failed)?;
+        segments.remove_others(storage, &image::files_read(db.memory())).map_err(failed)?;
+    }
+    checkpoints.made.fetch_add(1, Relaxed);
+    checkpoints.unchanged_since.store(head.timestamp, Relaxed);
+    log.forget_before(position)
+}
+
+#[cold]
+fn interrupted() -> Error {
+    Error::new(ErrorKind::StorageFailed).because("the checkpoint was interrupted")
+}
