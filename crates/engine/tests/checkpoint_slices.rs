@@ -91,7 +91,7 @@ fn many_transactions_make_one() -> Result<()> {
     }
     // What is written goes through a buffer of a megabyte.
     assert!(parts >= 3 && largest <= 5 << 18, "{parts} parts, the largest {largest}");
-    assert!(id > 4008, "{id}: a transaction makes four slices at most");
+    assert!(id > 4008, "{id}: a transaction makes two slices at most");
     assert_eq!(new_image(&path), None);
     // The image is of one snapshot, and the log has what came after it.
     let before = contents(&db, &table)?;

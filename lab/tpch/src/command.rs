@@ -38,6 +38,12 @@ pub(crate) enum Command {
         rounds: u32,
         quick: bool,
     },
+    /// Rows of a paged table, by their keys.
+    PagedPoints {
+        out: PathBuf,
+        rounds: u32,
+        quick: bool,
+    },
     /// What planning costs.
     Plans {
         choice: Choice,
@@ -85,6 +91,10 @@ pub(crate) fn understand(flags: &Flags) -> Outcome<Command> {
         ["points"] => {
             let Choice { out, rounds, .. } = choice(flags, benchmark)?;
             Ok(Command::Points { out, rounds, quick: flags.quick })
+        }
+        ["paged-points"] => {
+            let Choice { out, rounds, .. } = choice(flags, benchmark)?;
+            Ok(Command::PagedPoints { out, rounds, quick: flags.quick })
         }
         ["plans"] => Ok(Command::Plans { choice: choice(flags, benchmark)? }),
         ["checkpoints"] => Ok(Command::Checkpoints { choice: choice(flags, benchmark)? }),

@@ -95,6 +95,7 @@ pub(crate) fn help() -> String {
          usage: lab tpch [flags]              run, then show tables\n       \
          lab tpch explain CONTENDER [flags]   how a linked engine would run the queries\n       \
          lab tpch points [flags]              statements about one key, beside SQLite\n       \
+         lab tpch paged-points [flags]        rows of a paged table, by their keys\n       \
          lab tpch plans [flags]               what planning costs\n       \
          lab tpch checkpoints [flags]         what checkpoints write\n       \
          lab tpch list                        contenders\n\nflags:\n",

@@ -70,6 +70,9 @@ fn command() -> Outcome<ExitCode> {
         Command::Points { out, rounds, quick } => {
             return measures::points::run(&out, rounds, quick);
         }
+        Command::PagedPoints { out, rounds, quick } => {
+            return measures::paged_points::run(&out, rounds, quick);
+        }
         Command::Plans { choice } => return measures::plans::run(&choice),
         Command::Checkpoints { choice } => return measures::checkpoints::run(&choice),
         Command::Run { choice } => return run::run(&choice),

@@ -15,7 +15,7 @@ use crate::log::writer::Log;
 use crate::memory::atomic::{Relaxed, SeqCst};
 
 /// Slices of a transaction at most, where the checkpoint is behind what is logged.
-const SLICES_MAX: u32 = 4;
+const SLICES_MAX: u32 = 2;
 
 /// Goes on with a checkpoint that is due, as a transaction that is about to begin does.
 pub(crate) fn make_in_turn(db: &Instance, log: &Log) {
@@ -30,6 +30,8 @@ pub(crate) fn make_in_turn(db: &Instance, log: &Log) {
             return;
         }
         *under_way = Some(Box::new(Parts::begin(db)));
+        // What was logged before is not to be caught up with.
+        db.checkpoints.due_at.store(log.written(), Relaxed);
         db.checkpoints.in_parts.store(true, SeqCst);
     }
     let made = make_slices(db, log, &mut under_way);

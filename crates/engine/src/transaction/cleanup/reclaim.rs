@@ -245,9 +245,12 @@ fn drain_queues(
     let bytes_max = budget >> BACKLOG_BYTES_BUDGET_SHIFT;
     let large = new_bytes >= bytes_max.clamp(BACKLOG_BYTES_MIN, BACKLOG_BYTES_MAX);
     if thoroughness == Thoroughness::All || left >= search_at || large && left >= WORTHWHILE {
-        drain_between_snapshots(db, alloc, ended, thorough, more);
+        let work = Work { limit, pins: None, ended, thorough, more };
+        drain_between_snapshots(db, alloc, work);
         let (before, left) = (left, cache.retired.count());
         scale_bytes(cache, left, before);
+        // Where there is more to be done, the next writer goes on with it.
+        let backlog = if before.saturating_sub(left) < limit { backlog } else { 0 };
         cache.retired_bytes_seen.store(cache.retired_bytes.load(Relaxed), Relaxed);
         cache.retired_drain_at.store(left + WORTHWHILE, Relaxed);
         cache.retired_search_at.store(left + backlog, Relaxed);
@@ -269,26 +272,20 @@ fn scale_bytes(cache: &Cache, left: u64, before: u64) -> u64 {
 }
 
 /// Drains what only an old snapshot holds back, as far as it does not need it.
-fn drain_between_snapshots(
-    db: &Instance,
-    alloc: Allocator<'_>,
-    ended: Ended,
-    thorough: bool,
-    more: &Cell<bool>,
-) {
-    let (memory, cache) = (alloc.memory, alloc.cache);
+fn drain_between_snapshots(db: &Instance, alloc: Allocator<'_>, work: Work<'_>) {
+    let (memory, cache, ended) = (alloc.memory, alloc.cache, work.ended);
     snapshots::expire(db);
     let quiescent = snapshots::quiescent_horizon(memory, [ended.number, ended.idle]);
     let pins = Pins::collect(memory, ended.number);
     // Anew: what was retired just now may be in the hands of transactions that have begun since.
     let horizon = clock::horizon(memory, ended.number);
     let horizon = Horizon { blocks: horizon.blocks.max(quiescent), ..horizon };
-    let work = Work { limit: u64::MAX, pins: Some(&pins), ended, thorough, more };
+    let work = Work { pins: Some(&pins), ..work };
     drain_retired(db, alloc, horizon, work);
     let releases = memory.header().releases.load(SeqCst);
     if cache.releases_seen.load(Relaxed) != releases {
         cache.releases_seen.store(releases, Relaxed);
-        drain_pinned(db, alloc, horizon, work);
+        drain_pinned(db, alloc, horizon, Work { limit: u64::MAX, ..work });
     }
 }
 
