@@ -140,13 +140,9 @@ pub(crate) fn image_timestamp(name: &str) -> Option<u64> {
     number_in(IMAGE, name)
 }
 
-fn remove_older_images(storage: &dyn Storage, timestamp: u64) -> io::Result<()> {
-    for name in storage.names()? {
-        if image_timestamp(&name).is_some_and(|older| older < timestamp) {
-            storage.remove(&name)?;
-        }
-    }
-    Ok(())
+fn older_images(storage: &dyn Storage, timestamp: u64) -> io::Result<Vec<String>> {
+    let is_older = |name: &String| image_timestamp(name).is_some_and(|older| older < timestamp);
+    Ok(storage.names()?.into_iter().filter(is_older).collect())
 }
 
 #[cold]

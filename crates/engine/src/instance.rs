@@ -53,6 +53,9 @@ pub(crate) trait CheckpointInParts: Debug + Send {
     /// `StorageFailed`, `LogFailed`, `TooManyTransactions`; then it is to be ended.
     fn go_on(&mut self, db: &Instance, log: &Log, most: u64) -> Result<Option<u64>>;
 
+    /// Whether its snapshot is held.
+    fn holds_snapshot(&self) -> bool;
+
     /// Ends it: if it is not made, nothing is left of it.
     fn end(&mut self, db: &Instance, log: &Log);
 }
@@ -220,11 +223,13 @@ impl Instance {
         let mut turn = 0;
         while checkpoints.in_parts.load(SeqCst) {
             if let (Some(mut under_way), Some(log)) = (checkpoints.try_lock(), self.log()) {
-                if let Some(mut parts) = under_way.take() {
-                    parts.end(self, log);
-                    checkpoints.due_at.store(log.written(), Relaxed);
-                    checkpoints.at_once.store(true, Relaxed);
-                }
+                let Some(parts) = under_way.as_mut().filter(|parts| parts.holds_snapshot()) else {
+                    return false;
+                };
+                parts.end(self, log);
+                *under_way = None;
+                checkpoints.due_at.store(log.written(), Relaxed);
+                checkpoints.at_once.store(true, Relaxed);
                 checkpoints.in_parts.store(false, SeqCst);
                 return true;
             }

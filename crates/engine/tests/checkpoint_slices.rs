@@ -105,6 +105,34 @@ fn many_transactions_make_one() -> Result<()> {
     Ok(())
 }
 
+/// What is not needed any more goes a file at a time; whoever ends checkpoints does not make
+/// another one of it.
+#[test]
+fn files_go_behind_it() -> Result<()> {
+    let path = folder("slices_files");
+    let (db, table) = filled(&path, options().log_file_size(64 << 10))?;
+    let files = || std::fs::read_dir(&path).expect("it is there").count();
+    let before = files();
+    assert!(before > 40, "{before} files");
+    let mut id = 4000;
+    while db.statistics().checkpoints == 0 {
+        db.write(|tx| insert(tx, &table, id))?;
+        id += 1;
+    }
+    assert!(files() + 5 > before, "most are there when the image is");
+    let primary = table.index("primary")?;
+    db.write(|tx| tx.drop_index(&table, primary))?;
+    while files() > 20 {
+        db.write(|tx| insert(tx, &table, id))?;
+        id += 1;
+        assert!(id < 5500, "{} files", files());
+    }
+    assert_eq!(db.statistics().checkpoints, 1);
+    drop(db);
+    std::fs::remove_dir_all(&path).expect("it is there");
+    Ok(())
+}
+
 /// Begins a checkpoint of which much is left.
 fn begun(path: &Path, options: Options) -> Result<(Database, Table)> {
     let (db, table) = filled(path, options)?;

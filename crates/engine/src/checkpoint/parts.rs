@@ -1,4 +1,4 @@
-//! Making a checkpoint in parts: what is frozen, then the image, then its name.
+//! Making a checkpoint in parts: what is frozen, then the image and its name, then what goes.
 //!
 //! Between two parts nothing is held but the snapshot's slot and the open files, and others commit.
 //! What has begun is either named or taken back.
@@ -6,7 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{NEW_IMAGE, image_name, remove_older_images, storage_failed};
+use super::{NEW_IMAGE, image_name, older_images, storage_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{self, Form, ImageHead, ImageWriter, Segments};
 use crate::instance::{CheckpointInParts, Instance};
@@ -19,8 +19,8 @@ use crate::table::table::TableCore;
 use crate::transaction::cleanup::freeze::{self, Extent};
 use crate::transaction::read::parked::ParkedTransaction;
 
-/// Bytes of the image that are synced at once, where it is written in slices.
-const SYNC_BYTES: u64 = 16 << 20;
+/// Bytes of the image, or of segment files, that are synced at once in slices.
+const SYNC_BYTES: u64 = 4 << 20;
 /// Segments that are inspected in a slice, to be frozen, before one is.
 const INSPECTED_MAX: u32 = 64;
 
@@ -71,6 +71,12 @@ impl NewImage {
         let written = self.image.write_some(&transaction, segments, most);
         self.parked = Some(ParkedTransaction::of(transaction));
         written
+    }
+
+    /// Syncs what was written, if it is worth while.
+    fn sync_some(&mut self) -> io::Result<()> {
+        self.image.stream().sync_if(SYNC_BYTES)?;
+        self.segments.as_mut().map_or(Ok(()), |segments| segments.sync_if(SYNC_BYTES))
     }
 
     /// Ends the image and gives it its name; `before_naming` is done before. Then segments are said
@@ -134,6 +140,9 @@ pub(super) enum Parts {
     Freezing { tables: Vec<Arc<TableCore>>, next: u32, unchanged_since: u64 },
     /// The image is being written, behind which the log goes on at a position.
     Writing { image: Box<NewImage>, position: u64 },
+    /// It is made, of so many bytes, and these files are not needed any more; the last one goes
+    /// first. Nor is the log before the position.
+    Removing { files: Vec<String>, position: u64, bytes: u64 },
 }
 
 impl Parts {
@@ -157,16 +166,30 @@ impl CheckpointInParts for Parts {
             }
             *self = begin_writing(db, log)?;
         }
-        let Self::Writing { image, position } = self else { return Ok(None) };
-        let storage = &**log.storage();
-        if !image.write_some(db, storage, most)? {
-            image.image.stream().sync_if(SYNC_BYTES).map_err(|error| storage_failed(&error))?;
+        let (storage, failed) = (&**log.storage(), |error: io::Error| storage_failed(&error));
+        if let Self::Writing { image, position } = self {
+            if !image.write_some(db, storage, most)? {
+                image.sync_some().map_err(failed)?;
+                log.sync_earlier()?;
+                return Ok(None);
+            }
+            let (head, bytes) = image.name(db, storage, || log.sync())?;
+            *self = made(db, log, image, head, *position, bytes)?;
+        }
+        let Self::Removing { files, position, bytes } = self else { return Ok(None) };
+        if most == u64::MAX {
+            files.drain(..).rev().try_for_each(|name| storage.remove(&name)).map_err(failed)?;
+        } else if let Some(name) = files.pop() {
+            // Even to remove a large file takes its time.
+            storage.remove(&name).map_err(failed)?;
             return Ok(None);
         }
-        let (head, size) = image.name(db, storage, || log.sync())?;
-        let written = image.segments.as_ref().map_or(0, |segments| segments.bytes);
-        made(db, log, image, head, *position)?;
-        Ok(Some(size + written))
+        let count = if most == u64::MAX { usize::MAX } else { 1 };
+        Ok(log.forget_before(*position, count)?.then_some(*bytes))
+    }
+
+    fn holds_snapshot(&self) -> bool {
+        matches!(self, Self::Writing { .. })
     }
 
     fn end(&mut self, db: &Instance, log: &Log) {
@@ -217,25 +240,31 @@ fn begin_writing(db: &Instance, log: &Log) -> Result<Parts> {
     Ok(Parts::Writing { image: Box::new(image), position })
 }
 
-/// The image has its name: lets go what was needed before it.
+/// The image has its name: what was needed before it can go.
 fn made(
     db: &Instance,
     log: &Log,
     image: &mut NewImage,
     head: ImageHead,
     position: u64,
-) -> Result<()> {
+    bytes: u64,
+) -> Result<Parts> {
     let (storage, checkpoints) = (&**log.storage(), &db.checkpoints);
     let failed = |error: io::Error| storage_failed(&error);
     // Nobody waits for what its transaction keeps while files are removed.
     image.end(db, storage);
-    if let Some(segments) = image.segments.as_ref().filter(|_| !log.keeps()) {
-        remove_older_images(storage, head.timestamp).map_err(failed)?;
-        segments.remove_others(storage, &image::files_read(db.memory())).map_err(failed)?;
-    }
     checkpoints.made.fetch_add(1, Relaxed);
     checkpoints.unchanged_since.store(head.timestamp, Relaxed);
-    log.forget_before(position)
+    let (mut files, mut bytes) = (Vec::new(), bytes);
+    if let Some(segments) = &image.segments {
+        bytes += segments.bytes;
+        if !log.keeps() {
+            // Images go before what they refer to.
+            files = segments.others(&image::files_read(db.memory()));
+            files.extend(older_images(storage, head.timestamp).map_err(failed)?);
+        }
+    }
+    Ok(Parts::Removing { files, position, bytes })
 }
 
 #[cold]

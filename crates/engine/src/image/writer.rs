@@ -124,13 +124,11 @@ impl Tables {
         segments: &mut SegmentWriter,
         transaction: &ReadTransaction<'_>,
     ) -> Result<()> {
-        for it in &self.tables {
-            let mut pieces = transaction.scan_pieces(&it.table)?;
-            while let Some(rows) = pieces.next_frozen() {
-                rows.segment().stored().into_iter().for_each(|stored| segments.keep_for(stored));
-            }
-        }
-        Ok(())
+        self.tables.iter().try_for_each(|it| {
+            transaction.each_segment(&it.table, |segment| {
+                segment.stored().into_iter().for_each(|stored| segments.keep_for(stored));
+            })
+        })
     }
 }
 

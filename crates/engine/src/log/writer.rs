@@ -367,23 +367,42 @@ impl Log {
         Ok(buffer.streaming.iter().copied().fold(file.header.start, u64::min))
     }
 
-    /// Lets files go that hold nothing from `position` on, unless all are kept.
+    /// Syncs the oldest file but the open one that may not be synced, if there is one: then a sync
+    /// of all takes less.
     ///
     /// # Errors
     /// `LogFailed`.
-    pub(crate) fn forget_before(&self, position: u64) -> Result<()> {
-        if self.settings.keep {
-            return Ok(());
-        }
-        let open = lock(&self.file).header.number;
-        self.remove_before(position, open).map_err(|error| self.poison(&error))
+    pub(crate) fn sync_earlier(&self) -> Result<()> {
+        let oldest = lock(&self.file).unsynced.first().cloned();
+        let Some(oldest) = oldest else { return Ok(()) };
+        self.counts.syncs.fetch_add(1, Ordering::Relaxed);
+        oldest.sync().map_err(|error| self.poison(&error))?;
+        lock(&self.file).unsynced.retain(|file| !Arc::ptr_eq(file, &oldest));
+        Ok(())
     }
 
-    fn remove_before(&self, position: u64, open: u64) -> io::Result<()> {
+    /// Lets files go that hold nothing from `position` on, so many at most, unless all are kept.
+    /// Whether there are no more.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub(crate) fn forget_before(&self, position: u64, most: usize) -> Result<bool> {
+        if self.settings.keep {
+            return Ok(true);
+        }
+        let open = lock(&self.file).header.number;
+        self.remove_before(position, open, most).map_err(|error| self.poison(&error))
+    }
+
+    fn remove_before(&self, position: u64, open: u64, most: usize) -> io::Result<bool> {
         let names = self.storage.names()?;
         let mut spares = names.iter().filter(|name| name.starts_with(file::SPARE)).count();
         let numbers = file::numbers(&*self.storage)?;
+        let mut removed = 0;
         for pair in numbers.windows(2).take_while(|pair| pair[1] <= open) {
+            if removed == most {
+                break;
+            }
             let next = self.storage.open(&file::name_of(pair[1]))?;
             if Header::read(&*next, pair[1])?.is_none_or(|header| header.start > position) {
                 break;
@@ -395,8 +414,10 @@ impl Log {
             } else {
                 self.storage.remove(&name)?;
             }
+            removed += 1;
         }
-        self.storage.sync_names()
+        self.storage.sync_names()?;
+        Ok(removed < most)
     }
 
     /// Figures.
@@ -658,10 +679,9 @@ impl Log {
         file.header = header;
         file.names_unsynced = true;
         if file.unsynced.len() > UNSYNCED_FILES_MAX {
-            for file in file.unsynced.drain(..) {
-                self.counts.syncs.fetch_add(1, Ordering::Relaxed);
-                file.sync()?;
-            }
+            // One at a time: whoever commits waits for it.
+            self.counts.syncs.fetch_add(1, Ordering::Relaxed);
+            file.unsynced.remove(0).sync()?;
         }
         Ok(())
     }

@@ -27,8 +27,9 @@ pub(crate) struct SegmentWriter {
     /// The number of the last file that was made, and those that this checkpoint made.
     last: u64,
     made: Vec<u64>,
-    /// Bytes that were written.
+    /// Bytes that were written, and how many were when the open file was last synced.
     pub(crate) bytes: u64,
+    synced: u64,
 }
 
 /// A file that was there before.
@@ -57,8 +58,8 @@ impl SegmentWriter {
         }
         older.sort_unstable_by_key(|file| file.number);
         let last = older.last().map_or(0, |file| file.number).max(last);
-        let (open, made, bytes) = (None, Vec::new(), 0);
-        Ok(Self { database, older, open, last, made, bytes })
+        let (open, made) = (None, Vec::new());
+        Ok(Self { database, older, open, last, made, bytes: 0, synced: 0 })
     }
 
     /// Says that a block of the image stands somewhere; to be said of all before any is placed.
@@ -119,6 +120,19 @@ impl SegmentWriter {
         Ok(stored)
     }
 
+    /// Syncs what was written, if it is so much since it last was: so that nobody has to wait for
+    /// all of it at the end.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub(crate) fn sync_if(&mut self, bytes: u64) -> io::Result<()> {
+        if self.bytes - self.synced >= bytes {
+            self.open.as_ref().map_or(Ok(()), |(file, _)| file.sync())?;
+            self.synced = self.bytes;
+        }
+        Ok(())
+    }
+
     /// Makes sure that all that was written stays, before an image refers to it. Names of files are
     /// sure when the image's is: before, nothing that it replaces has gone.
     ///
@@ -144,18 +158,11 @@ impl SegmentWriter {
         self.last
     }
 
-    /// Removes the files that the image does not refer to, once it is the only one, but for those
-    /// that are read again.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub(crate) fn remove_others(
-        &self,
-        storage: &dyn Storage,
-        read: &BTreeSet<u64>,
-    ) -> io::Result<()> {
+    /// The files that the image does not refer to, to be removed once it is the only one, but for
+    /// those that are read again.
+    pub(crate) fn others(&self, read: &BTreeSet<u64>) -> Vec<String> {
         let is_needed = |file: &&Older| file.is_needed || read.contains(&file.number);
-        let mut others = self.older.iter().filter(|file| !is_needed(file));
-        others.try_for_each(|file| storage.remove(&name_of(file.number)))
+        let others = self.older.iter().filter(|file| !is_needed(file));
+        others.map(|file| name_of(file.number)).collect()
     }
 }

@@ -424,7 +424,7 @@ impl Directory {
     }
 
     /// What segments were frozen to.
-    pub(super) fn frozen_segments<'m>(
+    pub(crate) fn frozen_segments<'m>(
         &self,
         memory: &'m Memory,
     ) -> impl Iterator<Item = &'m FrozenSegment> {

@@ -7,6 +7,7 @@ use remanent_schema::Record;
 
 use super::reading::ReadTransaction;
 use crate::error::Result;
+use crate::table::columns::frozen::FrozenSegment;
 use crate::table::read::neighbour::Extent;
 use crate::table::read::reader::Reader;
 use crate::table::read::scan::{self, Scan};
@@ -171,6 +172,21 @@ impl ReadTransaction<'_> {
             reads.add_predicate(table.core.id, predicate);
         }
         Ok(Pieces::new(self.table_at(table)?, table, self.reader()))
+    }
+
+    /// Calls `visit` with all frozen segments of the table, be they seen or not.
+    ///
+    /// # Errors
+    /// `UnknownTable`.
+    pub(crate) fn each_segment(
+        &self,
+        table: &Table,
+        visit: impl FnMut(&FrozenSegment),
+    ) -> Result<()> {
+        let _operation = self.enter()?;
+        let at = self.table_at(table)?;
+        at.directory().frozen_segments(at.memory).for_each(visit);
+        Ok(())
     }
 
     /// How many rows a scan can give at most: for whoever decides how to read. It says nothing of
