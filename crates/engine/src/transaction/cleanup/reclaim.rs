@@ -245,8 +245,8 @@ fn drain_queues(
     let bytes_max = budget >> BACKLOG_BYTES_BUDGET_SHIFT;
     let large = new_bytes >= bytes_max.clamp(BACKLOG_BYTES_MIN, BACKLOG_BYTES_MAX);
     if thoroughness == Thoroughness::All || left >= search_at || large && left >= WORTHWHILE {
-        let work = Work { limit, pins: None, ended, thorough, more };
-        drain_between_snapshots(db, alloc, work);
+        let limit = if left > OF_OTHERS_MAX { limit } else { u64::MAX };
+        drain_between_snapshots(db, alloc, Work { limit, pins: None, ended, thorough, more });
         let (before, left) = (left, cache.retired.count());
         scale_bytes(cache, left, before);
         // Where there is more to be done, the next writer goes on with it.
