@@ -53,11 +53,22 @@ pub(crate) trait CheckpointInParts: Debug + Send {
     /// `StorageFailed`, `LogFailed`, `TooManyTransactions`; then it is to be ended.
     fn go_on(&mut self, db: &Instance, log: &Log, most: u64) -> Result<Option<u64>>;
 
-    /// Whether its snapshot is held.
-    fn holds_snapshot(&self) -> bool;
+    /// How far it is.
+    fn stage(&self) -> CheckpointStage;
 
     /// Ends it: if it is not made, nothing is left of it.
     fn end(&mut self, db: &Instance, log: &Log);
+}
+
+/// How far a checkpoint is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CheckpointStage {
+    /// It has no snapshot yet.
+    Begun,
+    /// Its snapshot is held.
+    Writing,
+    /// It is made, and its snapshot has ended. Files go that are not needed any more.
+    Written,
 }
 
 /// The checkpoint that transactions are making, if there is one.
@@ -68,10 +79,13 @@ pub(crate) type UnderWay = Option<Box<dyn CheckpointInParts>>;
 pub(crate) struct Checkpoints {
     /// Held by whoever makes one or a part of it.
     pub(crate) making: Mutex<UnderWay>,
-    /// Whether one is under way between transactions, and whether the next one is to be made at
-    /// once.
-    pub(crate) in_parts: AtomicBool,
+    /// Whether the snapshot of one that is made in parts is held, and whether the next one is to be
+    /// made at once. The first is never so while a part is made that begins a transaction: for a
+    /// slot, it would wait for itself.
+    pub(crate) holds_snapshot: AtomicBool,
     pub(crate) at_once: AtomicBool,
+    /// The position of the log at which that in parts was begun.
+    pub(crate) begun_at: AtomicU64,
     /// Bytes that a transaction writes at once, and those of the last checkpoint.
     pub(crate) slice: AtomicU64,
     pub(crate) size: AtomicU64,
@@ -221,16 +235,15 @@ impl Instance {
     pub(crate) fn end_checkpoint(&self) -> bool {
         let checkpoints = &self.checkpoints;
         let mut turn = 0;
-        while checkpoints.in_parts.load(SeqCst) {
+        while checkpoints.holds_snapshot.load(SeqCst) {
             if let (Some(mut under_way), Some(log)) = (checkpoints.try_lock(), self.log()) {
-                let Some(parts) = under_way.as_mut().filter(|parts| parts.holds_snapshot()) else {
+                // Whoever had the lock may have gone on meanwhile.
+                if !checkpoints.holds_snapshot.swap(false, SeqCst) {
                     return false;
-                };
-                parts.end(self, log);
-                *under_way = None;
+                }
+                under_way.take().iter_mut().for_each(|parts| parts.end(self, log));
                 checkpoints.due_at.store(log.written(), Relaxed);
                 checkpoints.at_once.store(true, Relaxed);
-                checkpoints.in_parts.store(false, SeqCst);
                 return true;
             }
             pause_or_sleep(turn);

@@ -405,7 +405,8 @@ impl Options {
 
     /// About how many bytes of a checkpoint a transaction writes as it begins, where transactions
     /// make it: a smaller slice takes less time, and there are more of them. The checkpoint is made
-    /// before half as much was logged again as made it due; while it is, its snapshot is held, in
+    /// before half as much was logged again as made it due; where large transactions log faster
+    /// than that, one makes the rest when as much was. While it is made, its snapshot is held, in
     /// one of the slots of transactions. A frozen segment is never divided. 1 MiB, if it is not
     /// said; with `u64::MAX` one transaction makes all of it.
     ///

@@ -8,7 +8,7 @@ use remanent_engine::{
     Database, Durability, ErrorKind, Options, Result, Row, Table, WriteTransaction,
 };
 
-const AFTER: u64 = 64 << 10;
+const AFTER: u64 = 256 << 10;
 const SLICE: u64 = 32 << 10;
 
 fn folder(name: &str) -> PathBuf {
@@ -171,6 +171,40 @@ fn all_slots_can_be_used() -> Result<()> {
     drop((first, second));
     drop(db.begin_write()?);
     assert_eq!(db.statistics().checkpoints, 1);
+    drop(db);
+    std::fs::remove_dir_all(&path).expect("it is there");
+    Ok(())
+}
+
+/// A slice that begins needs a slot, as does the transaction that makes it.
+#[test]
+fn it_is_due_while_all_slots_are_taken() -> Result<()> {
+    let path = folder("slices_no_slot");
+    let (db, _) = filled(&path, options().transactions_max(2))?;
+    let (first, second) = (db.begin_read()?, db.begin_read()?);
+    for _ in 0..3 {
+        assert!(db.begin_write().is_err_and(|it| it.kind() == ErrorKind::TooManyTransactions));
+    }
+    drop(first);
+    drop(db.begin_write()?);
+    drop(second);
+    assert_eq!((db.statistics().checkpoints, new_image(&path)), (0, None));
+    db.checkpoint()?;
+    drop(db);
+    std::fs::remove_dir_all(&path).expect("it is there");
+    Ok(())
+}
+
+/// Where transactions log more than slices keep up with, one makes the rest.
+#[test]
+fn large_transactions_do_not_put_it_off() -> Result<()> {
+    let path = folder("slices_large");
+    let (db, table) = begun(&path, options().checkpoint_slice(1).log_buffer_size(32 << 10))?;
+    for first in [5000, 5300] {
+        db.write(|tx| (first..first + 300).try_for_each(|id| insert(tx, &table, id)))?;
+    }
+    drop(db.begin_write()?);
+    assert_eq!((db.statistics().checkpoints, new_image(&path)), (1, None));
     drop(db);
     std::fs::remove_dir_all(&path).expect("it is there");
     Ok(())

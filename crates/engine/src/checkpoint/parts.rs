@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{NEW_IMAGE, image_name, older_images, storage_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{self, Form, ImageHead, ImageWriter, Segments};
-use crate::instance::{CheckpointInParts, Instance};
+use crate::instance::{CheckpointInParts, CheckpointStage, Instance};
 use crate::log::writer::Log;
 use crate::memory::atomic::Relaxed;
 use crate::segment_files::SegmentWriter;
@@ -188,8 +188,12 @@ impl CheckpointInParts for Parts {
         Ok(log.forget_before(*position, count)?.then_some(*bytes))
     }
 
-    fn holds_snapshot(&self) -> bool {
-        matches!(self, Self::Writing { .. })
+    fn stage(&self) -> CheckpointStage {
+        match self {
+            Self::Freezing { .. } => CheckpointStage::Begun,
+            Self::Writing { .. } => CheckpointStage::Writing,
+            Self::Removing { .. } => CheckpointStage::Written,
+        }
     }
 
     fn end(&mut self, db: &Instance, log: &Log) {

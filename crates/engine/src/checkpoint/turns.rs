@@ -3,14 +3,15 @@
 //! Where a thread of the program asks for those that are due, or somebody for one now, it is made
 //! at once. Else transactions make it as they begin: a slice each, as often as it takes for the
 //! checkpoint to be made before half as much is logged again as made it due. So none of them does
-//! all of it. What waits for the slices' snapshot to end ends it ([`Instance::end_checkpoint`]):
-//! the next one is made at once then.
+//! all of it, unless they log so much that it is not made when all of that was logged: then the
+//! next one makes the rest, so that the log does not grow without end. What waits for the slices'
+//! snapshot to end ends it ([`Instance::end_checkpoint`]): the next one is made at once then.
 
 use std::sync::PoisonError;
 
 use super::parts::Parts;
 use crate::error::{Error, ErrorKind, Result};
-use crate::instance::{CheckpointInParts, Instance, UnderWay};
+use crate::instance::{CheckpointInParts, CheckpointStage, Instance, UnderWay};
 use crate::log::writer::Log;
 use crate::memory::atomic::{Relaxed, SeqCst};
 
@@ -24,20 +25,24 @@ pub(crate) fn make_in_turn(db: &Instance, log: &Log) {
         if !is_due(db, log) {
             return;
         }
-        if db.checkpoints.at_once.swap(false, Relaxed) {
+        if db.checkpoints.at_once.load(Relaxed) {
             // What fails here is reported to whoever asks for a checkpoint, or writes.
             let _ = make_locked(db, log);
             return;
         }
         *under_way = Some(Box::new(Parts::begin(db)));
         // What was logged before is not to be caught up with.
-        db.checkpoints.due_at.store(log.written(), Relaxed);
-        db.checkpoints.in_parts.store(true, SeqCst);
+        let now = log.written();
+        db.checkpoints.begun_at.store(now, Relaxed);
+        db.checkpoints.due_at.store(now, Relaxed);
     }
-    let made = make_slices(db, log, &mut under_way);
-    if !matches!(made, Ok(None)) {
-        end(db, log, &mut under_way);
-        put_off(db, log, made.ok().flatten().unwrap_or_default());
+    match make_slices(db, log, &mut under_way) {
+        Ok(None) => {
+            let stage = under_way.as_ref().map(|parts| parts.stage());
+            let holds = stage == Some(CheckpointStage::Writing);
+            db.checkpoints.holds_snapshot.store(holds, SeqCst);
+        }
+        made => end_made(db, log, &mut under_way, made.ok().flatten()),
     }
 }
 
@@ -46,15 +51,19 @@ fn make_slices(db: &Instance, log: &Log, under_way: &mut UnderWay) -> Result<Opt
     let Some(parts) = under_way else { return Ok(None) };
     let checkpoints = &db.checkpoints;
     let most = checkpoints.slice.load(Relaxed).max(1);
-    let last = checkpoints.size.load(Relaxed);
-    let window = checkpoints.after.load(Relaxed).max(last) / 2;
+    let window = checkpoints.after.load(Relaxed).max(checkpoints.size.load(Relaxed));
+    if log.written() >= checkpoints.begun_at.load(Relaxed).saturating_add(window) {
+        return all_of(db, log, &mut **parts).map(Some);
+    }
     let count = db.memory().header().account.in_use() / most + 1;
     let mut next_at = checkpoints.due_at.load(Relaxed);
     for _ in 0..SLICES_MAX {
         if let Some(bytes) = parts.go_on(db, log, most)? {
             return Ok(Some(bytes));
         }
-        next_at += window / count;
+        // To remove files is soon done.
+        let is_written = parts.stage() == CheckpointStage::Written;
+        next_at = if is_written { log.written() } else { next_at + window / 2 / count };
         if log.written() < next_at {
             break;
         }
@@ -70,8 +79,7 @@ pub(super) fn make_if_due(db: &Instance, log: &Log) -> Result<Option<u64>> {
     let Some(mut under_way) = db.checkpoints.try_lock() else { return Ok(None) };
     if let Some(parts) = &mut *under_way {
         let size = all_of(db, log, &mut **parts);
-        end(db, log, &mut under_way);
-        put_off(db, log, *size.as_ref().unwrap_or(&0));
+        end_made(db, log, &mut under_way, size.as_ref().ok().copied());
         return size.map(Some);
     }
     if !is_due(db, log) {
@@ -99,7 +107,8 @@ fn make_locked(db: &Instance, log: &Log) -> Result<u64> {
     let mut parts = Parts::begin(db);
     let size = all_of(db, log, &mut parts);
     parts.end(db, log);
-    put_off(db, log, *size.as_ref().unwrap_or(&0));
+    db.checkpoints.at_once.store(false, Relaxed);
+    put_off(db, log.end(), *size.as_ref().unwrap_or(&0));
     size
 }
 
@@ -111,12 +120,20 @@ fn all_of(db: &Instance, log: &Log, parts: &mut dyn CheckpointInParts) -> Result
     }
 }
 
+/// Ends what was made in parts, of so many bytes, or has failed. The next one is due when so much
+/// was logged since this one was begun.
+fn end_made(db: &Instance, log: &Log, under_way: &mut UnderWay, size: Option<u64>) {
+    end(db, log, under_way);
+    let from = if size.is_some() { db.checkpoints.begun_at.load(Relaxed) } else { log.end() };
+    put_off(db, from, size.unwrap_or(0));
+}
+
 /// Takes back what is under way, unless it is made.
 fn end(db: &Instance, log: &Log, under_way: &mut UnderWay) {
     if let Some(mut parts) = under_way.take() {
         parts.end(db, log);
     }
-    db.checkpoints.in_parts.store(false, SeqCst);
+    db.checkpoints.holds_snapshot.store(false, SeqCst);
 }
 
 /// Whether one is due. Not while tables are changed: who does may be waiting for all who read, as
@@ -128,9 +145,9 @@ fn is_due(db: &Instance, log: &Log) -> bool {
         && !db.definition_turn().is_taken()
 }
 
-/// The next one is due when so much is logged again.
-fn put_off(db: &Instance, log: &Log, size: u64) {
+/// The next one is due when so much was logged from a position on.
+fn put_off(db: &Instance, from: u64, size: u64) {
     let checkpoints = &db.checkpoints;
     checkpoints.size.store(size, Relaxed);
-    checkpoints.due_at.store(log.end() + checkpoints.after.load(Relaxed).max(size), Relaxed);
+    checkpoints.due_at.store(from + checkpoints.after.load(Relaxed).max(size), Relaxed);
 }
