@@ -10,6 +10,7 @@
 //! [`parts`] makes one, at once or a slice at a time; [`turns`] says whose turn that is.
 
 mod parts;
+mod removal;
 mod turns;
 
 use std::io;
@@ -28,7 +29,7 @@ pub(crate) use turns::make_in_turn;
 
 /// Names of images begin so; the timestamp follows, in sixteen hexadecimal digits.
 const IMAGE: &str = "image-";
-/// An image that is being written.
+/// An image that is being written, or is being removed.
 pub(crate) const NEW_IMAGE: &str = "image.new";
 
 impl Database {

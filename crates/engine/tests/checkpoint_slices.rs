@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use remanent_engine::schema::{ColumnType, TableSchema, Value};
 use remanent_engine::{
-    Database, Durability, ErrorKind, Options, Result, Row, Table, WriteTransaction,
+    Database, Durability, ErrorKind, Folder, Options, Result, Row, Table, WriteTransaction,
 };
 
 const AFTER: u64 = 256 << 10;
@@ -130,6 +130,45 @@ fn files_go_behind_it() -> Result<()> {
     }
     assert_eq!(db.statistics().checkpoints, 1);
     drop(db);
+    std::fs::remove_dir_all(&path).expect("it is there");
+    Ok(())
+}
+
+/// To remove a large file takes its time, too: it is no image any more, and gets shorter.
+#[test]
+fn an_image_goes_a_part_at_a_time() -> Result<()> {
+    const ROWS: i64 = 120;
+    let path = folder("slices_image");
+    let large = Options::new().budget(512 << 20).durability(Durability::Buffered);
+    let db = Database::open_at(&path, large.checkpoint_after(125 << 20).checkpoint_slice(8 << 20))?;
+    let table = db.create_table(schema())?;
+    let insert = |id: i64| {
+        let data = vec![id as u8; 1 << 20];
+        let values = [Some(Value::I64(id)), Some(data.as_slice().into())];
+        db.write(|tx| tx.insert_values(&table, &values).map(|_| ()))
+    };
+    (0..ROWS).try_for_each(insert)?;
+    assert!(db.checkpoint()? > ROWS as u64 * (1 << 20));
+    let (mut id, mut lens) = (ROWS, Vec::new());
+    while db.statistics().checkpoints == 1 {
+        insert(id)?;
+        id += 1;
+        assert!(id < 4 * ROWS, "none is due");
+    }
+    let storage = Folder::existing(&path).expect("it is there");
+    while let Some(len) = new_image(&path).filter(|_| lens.len() < 3) {
+        lens.push(len);
+        // What is there beside it is the image that was made.
+        let images = Database::images(&storage)?;
+        assert_eq!((images.len(), &images[0].damage), (1, &None), "of {len} bytes");
+        insert(id)?;
+        id += 1;
+    }
+    let most = lens.windows(2).map(|pair| pair[0].saturating_sub(pair[1])).max();
+    assert!(lens.len() == 3 && lens.is_sorted_by(|a, b| a > b), "{lens:?}");
+    assert!(most <= Some(2 * (16 << 20)), "{lens:?}");
+    drop(db);
+    assert_eq!(new_image(&path), None);
     std::fs::remove_dir_all(&path).expect("it is there");
     Ok(())
 }

@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::removal::Removal;
 use super::{NEW_IMAGE, image_name, older_images, storage_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{self, Form, ImageHead, ImageWriter, Segments};
@@ -140,9 +141,9 @@ pub(super) enum Parts {
     Freezing { tables: Vec<Arc<TableCore>>, next: u32, unchanged_since: u64 },
     /// The image is being written, behind which the log goes on at a position.
     Writing { image: Box<NewImage>, position: u64 },
-    /// It is made, of so many bytes, and these files are not needed any more; the last one goes
-    /// first. Nor is the log before the position.
-    Removing { files: Vec<String>, position: u64, bytes: u64 },
+    /// It is made, of so many bytes, and these files are not needed any more, nor is the log before
+    /// the position.
+    Removing { files: Removal, position: u64, bytes: u64 },
 }
 
 impl Parts {
@@ -178,10 +179,8 @@ impl CheckpointInParts for Parts {
         }
         let Self::Removing { files, position, bytes } = self else { return Ok(None) };
         if most == u64::MAX {
-            files.drain(..).rev().try_for_each(|name| storage.remove(&name)).map_err(failed)?;
-        } else if let Some(name) = files.pop() {
-            // Even to remove a large file takes its time.
-            storage.remove(&name).map_err(failed)?;
+            files.all(storage).map_err(failed)?;
+        } else if files.some(storage).map_err(failed)? {
             return Ok(None);
         }
         let count = if most == u64::MAX { usize::MAX } else { 1 };
@@ -197,8 +196,12 @@ impl CheckpointInParts for Parts {
     }
 
     fn end(&mut self, db: &Instance, log: &Log) {
-        if let Self::Writing { image, .. } = self {
-            image.end(db, &**log.storage());
+        let storage = &**log.storage();
+        match self {
+            Self::Freezing { .. } => {}
+            Self::Writing { image, .. } => image.end(db, storage),
+            // What cannot be removed now is when the next one is made.
+            Self::Removing { files, .. } => drop(files.end_cutting(storage)),
         }
     }
 }
@@ -259,13 +262,12 @@ fn made(
     image.end(db, storage);
     checkpoints.made.fetch_add(1, Relaxed);
     checkpoints.unchanged_since.store(head.timestamp, Relaxed);
-    let (mut files, mut bytes) = (Vec::new(), bytes);
+    let (mut files, mut bytes) = (Removal::default(), bytes);
     if let Some(segments) = &image.segments {
         bytes += segments.bytes;
         if !log.keeps() {
-            // Images go before what they refer to.
-            files = segments.others(&image::files_read(db.memory()));
-            files.extend(older_images(storage, head.timestamp).map_err(failed)?);
+            let images = older_images(storage, head.timestamp).map_err(failed)?;
+            files = Removal::of(images, segments.others(&image::files_read(db.memory())));
         }
     }
     Ok(Parts::Removing { files, position, bytes })
