@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use lab_harness::{Contender, Tier};
+use lab_harness::{Contender, Medium, Promise, Setting, Tier};
 
 /// What of a workload is to be run.
 #[derive(Clone)]
@@ -15,11 +15,29 @@ pub(crate) struct Choice {
     /// Only this size.
     pub(crate) rows: Option<u64>,
     pub(crate) rounds: u32,
+    /// Only settings of these promises and on these media, whichever runs they belong to; where
+    /// nothing is named, the run's own.
+    pub(crate) promises: Vec<Promise>,
+    pub(crate) media: Vec<Medium>,
     /// How long a workload that can be paced is to take.
     pub(crate) minutes: Option<u32>,
     /// Every contender that takes part, whether it is installed or not.
     pub(crate) contenders: Vec<&'static Contender>,
     pub(crate) out: PathBuf,
+}
+
+impl Choice {
+    /// Whether a setting takes part in a run that has those of a tier.
+    pub(crate) fn takes(&self, setting: &Setting, tier: Tier) -> bool {
+        if self.promises.is_empty() && self.media.is_empty() {
+            return setting.tier <= tier;
+        }
+        is_named(&self.promises, setting.promise) && is_named(&self.media, setting.medium)
+    }
+}
+
+fn is_named<T: PartialEq>(named: &[T], one: T) -> bool {
+    named.is_empty() || named.contains(&one)
 }
 
 /// How much time a run may take.

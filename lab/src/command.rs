@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use lab_harness::{Contender, Outcome};
+use lab_harness::{Contender, Medium, Outcome, Promise};
 
 use crate::choice::{Choice, Scale};
 use crate::contenders;
@@ -89,10 +89,16 @@ fn choice(workload: &dyn Workload, flags: &Flags) -> Outcome<Choice> {
         _ => Scale::Ordinary,
     };
     let contenders = takes_part(workload, flags)?;
+    let names_settings = !(flags.promises.is_empty() && flags.media.is_empty());
+    if names_settings && !workload.chooses_settings() {
+        return Err(format!("{} takes no --promise and no --medium", workload.name()).into());
+    }
     Ok(Choice {
         scale,
         large: flags.large,
         rows: flags.rows,
+        promises: all_named("promise", &flags.promises, Promise::ALL)?,
+        media: all_named("medium", &flags.media, Medium::ALL)?,
         minutes: flags.minutes,
         rounds: flags.rounds.unwrap_or(scale.rounds()),
         contenders,
@@ -135,6 +141,21 @@ fn interface(word: &str) -> Outcome<&'static str> {
         let words = contenders::INTERFACES.map(|(word, _)| word).join(", ");
         format!("no interface '{word}'; there is: {words}").into()
     })
+}
+
+/// What words name that are the words of `known`.
+fn all_named<T: ToString + Copy, const N: usize>(
+    what: &str,
+    words: &[String],
+    known: [T; N],
+) -> Outcome<Vec<T>> {
+    let named = words.iter().map(|word| {
+        known.into_iter().find(|one| one.to_string() == *word).ok_or_else(|| {
+            let known = known.map(|one| one.to_string()).join(", ");
+            format!("no {what} '{word}'; there is: {known}").into()
+        })
+    });
+    named.collect()
 }
 
 fn contender(name: &str) -> Outcome<&'static Contender> {

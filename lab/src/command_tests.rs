@@ -43,6 +43,32 @@ fn contenders_are_chosen_by_name() {
 }
 
 #[test]
+fn settings_are_chosen_by_promise_and_medium() {
+    let choice = one("readers --promise os,disk --medium disk").choice;
+    assert_eq!(choice.promises, [Promise::Os, Promise::Disk]);
+    assert_eq!(choice.media, [Medium::Disk]);
+    let cases = |line: &str| {
+        let Run { workload, choice } = one(line);
+        let groups = workload.plan(&choice);
+        let settings = groups.iter().flat_map(|group| &group.cases).map(|case| case.setting);
+        settings.map(|setting| (setting.promise, setting.medium)).collect::<Vec<_>>()
+    };
+    let logged = cases("readers --promise os,disk --medium disk --contenders remanent");
+    let both = [(Promise::Os, Medium::Disk), (Promise::Disk, Medium::Disk)];
+    assert!(logged.len() == 18 && both.iter().all(|one| logged.contains(one)), "{logged:?}");
+    let media = cases("sensors --medium ramdisk --contenders remanent --rows 100");
+    assert!(media.len() == 3 && media.iter().all(|one| one.1 == Medium::Ramdisk), "{media:?}");
+    assert!(
+        refused("sensors --promise sometimes")
+            .unwrap()
+            .contains("no promise 'sometimes'; there is:")
+    );
+    assert!(refused("sensors --medium tape").unwrap().contains("no medium 'tape'"));
+    let other = refused("sets --medium disk").unwrap();
+    assert!(other.contains("sets takes no --promise and no --medium"), "{other}");
+}
+
+#[test]
 fn interfaces_stand_beside_rust_and_whoever_is_named() {
     if contenders::find("remanent-c").is_none() {
         return;
@@ -70,7 +96,6 @@ fn a_report_takes_its_directory_from_either_place() {
 
 #[test]
 fn what_does_not_exist_is_named_with_what_does() {
-    let refused = |line| understood(line).err().map(|failure| failure.to_string());
     assert!(refused("censors").unwrap().contains("sensors"));
     assert!(refused("sensors --contenders oracle").unwrap().contains("btreemap"));
     assert!(refused("sensors --quick --all").is_some());
@@ -79,6 +104,11 @@ fn what_does_not_exist_is_named_with_what_does() {
     assert!(refused("sensors --interface cobol").unwrap().contains("rust, c, mco, d"));
     assert!(refused("readers --interface c").unwrap().contains("readers"));
     assert!(refused("sensors report").is_some());
+}
+
+/// Why a line is refused, if it is.
+fn refused(line: &str) -> Option<String> {
+    understood(line).err().map(|failure| failure.to_string())
 }
 
 /// The only run of a line.

@@ -25,6 +25,8 @@ pub(crate) struct Flags {
     pub(crate) contenders: Option<Vec<String>>,
     /// Every one that was named, in this order; none when the flag was not given.
     pub(crate) interfaces: Vec<String>,
+    pub(crate) promises: Vec<String>,
+    pub(crate) media: Vec<String>,
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -38,6 +40,8 @@ const FLAGS: &[Flag] = &[
     flag("minutes", Some("N"), "long-reader: the updates are spread over so many minutes"),
     flag("contenders", Some("A,B"), "only these contenders"),
     flag("interface", Some("A,B"), "sensors: rust, c, mco, d beside rust; then --contenders adds"),
+    flag("promise", Some("A,B"), "sensors, readers: only these of memory, buffered, os, disk"),
+    flag("medium", Some("A,B"), "sensors, readers: only on these of memory, ramdisk, disk"),
     flag("out", Some("DIR"), "where records and the report go; target/lab by default"),
     flag("help", None, "this text"),
     flag("version", None, "the version"),
@@ -73,6 +77,8 @@ impl Flags {
                 self.contenders = Some(value.split(',').map(str::to_owned).collect());
             }
             "interface" => self.interfaces.extend(value.split(',').map(str::to_owned)),
+            "promise" => self.promises.extend(value.split(',').map(str::to_owned)),
+            "medium" => self.media.extend(value.split(',').map(str::to_owned)),
             "out" => self.out = Some(PathBuf::from(value)),
             other => return Err(format!("--{other} is listed but has no meaning").into()),
         }

@@ -16,6 +16,8 @@ mod bursts;
 
 mod by_size;
 
+mod media;
+
 mod chart;
 
 mod lines;

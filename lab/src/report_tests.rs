@@ -32,6 +32,33 @@ fn the_page_has_the_figures_and_nothing_outside_itself() {
 }
 
 #[test]
+fn a_disk_is_drawn_beside_a_ram_disk() {
+    let on = |contender, medium, ns| Record {
+        medium: Some(medium),
+        setting: Some(if medium == Medium::Memory { Promise::Memory } else { Promise::Os }),
+        ..record("r", contender, ns)
+    };
+    let mut records = vec![
+        on("remanent", Medium::Memory, 200.0),
+        on("sqlite", Medium::Disk, 9_000.0),
+        on("lmdb", Medium::Ramdisk, 3_000.0),
+    ];
+    let both = page::page(&runs(records.clone()));
+    let drawing = |words: &str| {
+        let begin = both.find(&format!("memory beside {words}")).expect("it is drawn");
+        let end = both[begin..].find("</figure>").expect("it ends");
+        both[begin..begin + end].to_owned()
+    };
+    let (disk, ram) = (drawing("files on a disk"), drawing("files on a RAM disk"));
+    assert!(disk.contains("remanent memory") && disk.contains("sqlite os"), "{disk}");
+    assert!(ram.contains("remanent memory") && ram.contains("lmdb os"), "{ram}");
+    assert!(!disk.contains("lmdb") && !ram.contains("sqlite"));
+    assert!(both.contains("db.linux, the document's disk database, is not here"));
+    records.pop();
+    assert!(!page::page(&runs(records)).contains("db.linux"));
+}
+
+#[test]
 fn the_newest_run_is_open_and_earlier_ones_are_folded() {
     let mut all = records("2026-01-01T00:00:00Z 1");
     all.extend(records("2026-01-02T00:00:00Z 2"));

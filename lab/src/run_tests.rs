@@ -44,6 +44,8 @@ fn choice(contenders: &[&'static Contender]) -> Choice {
         scale: Scale::Quick,
         large: true,
         rows: None,
+        promises: Vec::new(),
+        media: Vec::new(),
         minutes: None,
         rounds: 3,
         contenders: contenders.to_vec(),

@@ -58,6 +58,11 @@ pub(crate) trait Workload: Sync {
         contenders::usual()
     }
 
+    /// Whether a run may name the promises and the media of its settings.
+    fn chooses_settings(&self) -> bool {
+        false
+    }
+
     /// Whether it compares the interfaces of Remanent.
     fn has_interfaces(&self) -> bool {
         false

@@ -126,6 +126,11 @@ impl Promise {
     pub const ALL: [Self; 5] = [Self::None, Self::Memory, Self::Buffered, Self::Os, Self::Disk];
 }
 
+impl Medium {
+    /// Every medium, the nearest first.
+    pub const ALL: [Self; 3] = [Self::Memory, Self::Ramdisk, Self::Disk];
+}
+
 impl fmt::Display for Promise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

@@ -65,8 +65,15 @@ impl Kind {
 
 /// Dots on a logarithmic axis of nanoseconds.
 pub(super) fn times(title: &str, marks: &[Mark]) -> String {
-    let low = marks.iter().map(|mark| mark.min).fold(f64::INFINITY, f64::min).max(0.1);
-    let high = marks.iter().map(|mark| mark.max).fold(0.0, f64::max).max(low * 2.0);
+    let low = marks.iter().map(|mark| mark.min).fold(f64::INFINITY, f64::min);
+    let high = marks.iter().map(|mark| mark.max).fold(0.0, f64::max);
+    times_between(title, marks, (low, high))
+}
+
+/// Dots on an axis that goes from one time to another at least.
+pub(super) fn times_between(title: &str, marks: &[Mark], axis: (f64, f64)) -> String {
+    let low = axis.0.max(0.1);
+    let high = axis.1.max(low * 2.0);
     let (from, to) = ((low / 1.25).log10(), (high * 1.25).log10());
     let x = |ns: f64| across((ns.max(0.1).log10() - from) / (to - from));
     let mut body = String::new();

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use lab_harness::Promise;
 
 use super::chart::{self, Kind, Mark};
-use super::{Run, bursts, by_size, over_readers, text_tables, time_series};
+use super::{Run, bursts, by_size, media, over_readers, text_tables, time_series};
 use crate::conflicts;
 use crate::figure::Figure;
 use crate::quantity;
@@ -95,7 +95,7 @@ fn sections_of_phases(records: &[Record]) -> String {
             }
         }
         text.push_str(&bytes_chart(&records));
-        let _ = write!(text, "</div>{}", section_tables(&records));
+        let _ = write!(text, "</div>{}{}", media::section(&records), section_tables(&records));
     }
     text
 }

@@ -72,6 +72,8 @@ fn choice(scale: Scale, rows: Option<u64>) -> Choice {
         scale,
         large: false,
         rows,
+        promises: Vec::new(),
+        media: Vec::new(),
         minutes: None,
         rounds: 5,
         contenders: Burst.contenders(),

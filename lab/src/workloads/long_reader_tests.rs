@@ -34,6 +34,8 @@ fn choice(scale: Scale, minutes: Option<u32>) -> Choice {
         large: false,
         rows: None,
         rounds: 5,
+        promises: Vec::new(),
+        media: Vec::new(),
         minutes,
         contenders: crate::contenders::all(),
         out: PathBuf::new(),

@@ -54,6 +54,8 @@ fn choice(scale: Scale, rows: Option<u64>) -> Choice {
         scale,
         large: false,
         rows,
+        promises: Vec::new(),
+        media: Vec::new(),
         minutes: None,
         rounds: 2,
         contenders: Memory.contenders(),

@@ -49,6 +49,10 @@ impl Workload for Readers {
         View::OverReaders
     }
 
+    fn chooses_settings(&self) -> bool {
+        true
+    }
+
     fn plan(&self, choice: &Choice) -> Vec<Group> {
         plan::plan(choice)
     }

@@ -26,6 +26,8 @@ fn choice(scale: Scale) -> Choice {
         scale,
         large: false,
         rows: None,
+        promises: Vec::new(),
+        media: Vec::new(),
         minutes: None,
         rounds: 2,
         contenders: Recovery.contenders(),

@@ -4,7 +4,7 @@
 //! size and at a million rows, in key order and at random. In reading order: the `plan` says
 //! which contenders at which sizes, a `dataset` is made before any clock runs, `measure` times
 //! the phases, `check` decides whether the answers were right, `figures` compares with what
-//! was asked, `interfaces` the ones in C with the one in Rust.
+//! was asked, `interfaces` the ones in C with the one in Rust, `media` a disk with a RAM disk.
 
 mod plan;
 
@@ -17,6 +17,8 @@ mod check;
 mod figures;
 
 mod interfaces;
+
+mod media;
 
 use lab_harness::{Contender, Outcome, Setting};
 
@@ -43,6 +45,10 @@ impl Workload for Sensors {
     }
 
     fn has_interfaces(&self) -> bool {
+        true
+    }
+
+    fn chooses_settings(&self) -> bool {
         true
     }
 

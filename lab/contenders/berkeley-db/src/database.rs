@@ -115,26 +115,36 @@ pub(crate) struct Database {
 
 impl Database {
     pub(crate) fn open(setting: &Setting, location: &Location<'_>) -> Outcome<Self> {
-        let home = match setting.medium {
-            Medium::Memory => None,
-            _ => Some(CString::new(location.files()?.as_os_str().as_bytes())?),
-        };
-        let promise = match setting.promise {
-            Promise::None => 0,
-            Promise::Memory => TRANSACTIONS | LOG_IN_MEMORY,
-            Promise::Buffered => TRANSACTIONS | NOSYNC,
-            Promise::Os => TRANSACTIONS | WRITE_NOSYNC,
-            Promise::Disk => TRANSACTIONS,
-        };
-        let flags = if home.is_some() { promise | FILE } else { promise };
-        let home_text = home.as_ref().map_or(ptr::null(), |home| home.as_ptr());
-        let cache_bytes = location.data_bytes * 2 + (32 << 20);
-        let mut handle = ptr::null_mut();
-        // SAFETY: `home_text` is null or ends in a zero and outlives the call; `handle` is a
-        // live local that receives the handle on success.
-        check(unsafe { lab_bdb_open(home_text, flags, cache_bytes, &mut handle) })?;
+        let handle = open(setting, location, 0, location.data_bytes * 2 + (32 << 20))?;
         Ok(Self { handle, value: [0; VALUE_LEN_MAX] })
     }
+}
+
+/// Opens what a setting says, with these flags besides.
+fn open(
+    setting: &Setting,
+    location: &Location<'_>,
+    flags: c_int,
+    cache_bytes: u64,
+) -> Outcome<*mut Handle> {
+    let home = match setting.medium {
+        Medium::Memory => None,
+        _ => Some(CString::new(location.files()?.as_os_str().as_bytes())?),
+    };
+    let promise = match setting.promise {
+        Promise::None => 0,
+        Promise::Memory => TRANSACTIONS | LOG_IN_MEMORY,
+        Promise::Buffered => TRANSACTIONS | NOSYNC,
+        Promise::Os => TRANSACTIONS | WRITE_NOSYNC,
+        Promise::Disk => TRANSACTIONS,
+    };
+    let place = if home.is_some() { FILE } else { 0 };
+    let home = home.as_ref().map_or(ptr::null(), |home| home.as_ptr());
+    let mut handle = ptr::null_mut();
+    // SAFETY: `home` is null or ends in a zero and outlives the call; `handle` is a live local
+    // that receives the handle on success.
+    check(unsafe { lab_bdb_open(home, promise | place | flags, cache_bytes, &mut handle) })?;
+    Ok(handle)
 }
 
 impl SensorStore for Database {
@@ -195,7 +205,7 @@ impl Drop for Database {
     }
 }
 
-/// A database in memory that threads share, with versions of pages.
+/// A database that threads share, with versions of pages.
 pub(crate) struct Shared {
     handle: *mut Handle,
 }
@@ -230,15 +240,11 @@ pub(crate) struct Walk<'t> {
 }
 
 impl Shared {
-    /// Opens a new one whose log is in memory as well.
-    pub(crate) fn open(location: &Location<'_>) -> Outcome<Self> {
+    /// Opens a new one, whose log is in memory if it is.
+    pub(crate) fn open(setting: &Setting, location: &Location<'_>) -> Outcome<Self> {
         // Old versions of pages are in the cache too.
         let cache_bytes = location.data_bytes * 8 + (256 << 20);
-        let mut handle = ptr::null_mut();
-        let flags = TRANSACTIONS | LOG_IN_MEMORY | SHARED;
-        // SAFETY: there is no home; `handle` is a live local that receives the handle on success.
-        check(unsafe { lab_bdb_open(ptr::null(), flags, cache_bytes, &mut handle) })?;
-        Ok(Self { handle })
+        Ok(Self { handle: open(setting, location, SHARED, cache_bytes)? })
     }
 
     /// Begins a transaction, or a snapshot that only reads.

@@ -5,8 +5,7 @@
 //! a machine without the library this crate compiles to a contender that names the command
 //! that installs it. The C calls are in `database`, `pairs` and `burst`, which exist only with the
 //! library; `opened` has the functions that open it, which fail without (`absent`).
-//! Shared by threads it is a Transactional Data Store in memory with snapshot isolation for
-//! readers.
+//! Shared by threads it is a Transactional Data Store with snapshot isolation for readers.
 
 #[cfg(berkeley_db)]
 mod burst;
@@ -53,10 +52,18 @@ const SETTINGS: &[Setting] = &[
     setting(Promise::Disk, Medium::Disk, Tier::Small, SYNC),
 ];
 
-const SHARED: &[Setting] = &[setting(Promise::Memory, Medium::Memory, Tier::Always, SNAPSHOTS)];
+const SHARED: &[Setting] = &[
+    setting(Promise::Memory, Medium::Memory, Tier::Always, SNAPSHOTS),
+    setting(Promise::Os, Medium::Disk, Tier::OnRequest, SNAPSHOTS_NOSYNC),
+    setting(Promise::Disk, Medium::Disk, Tier::OnRequest, SNAPSHOTS_SYNC),
+];
 
 const SNAPSHOTS: &str = "TDS: btree in memory, 8 KiB pages, log in memory (8 MiB), DB_THREAD, \
     DB_MULTIVERSION, readers DB_TXN_SNAPSHOT, DB_LOCK_DEFAULT";
+const SNAPSHOTS_NOSYNC: &str = "TDS: file, 8 KiB pages, DB_TXN_WRITE_NOSYNC, log buffer 8 MiB, \
+    DB_THREAD, DB_MULTIVERSION, readers DB_TXN_SNAPSHOT, DB_LOCK_DEFAULT";
+const SNAPSHOTS_SYNC: &str = "TDS: file, 8 KiB pages, synced commits, log buffer 8 MiB, \
+    DB_THREAD, DB_MULTIVERSION, readers DB_TXN_SNAPSHOT, DB_LOCK_DEFAULT";
 const DATA_STORE: &str = "DS: btree in memory, 8 KiB pages, no transactions, no locks";
 const IN_MEMORY: &str = "TDS: btree in memory, 8 KiB pages, log in memory (8 MiB)";
 const NOSYNC: &str = "TDS: file, 8 KiB pages, DB_TXN_NOSYNC, log buffer 8 MiB";

@@ -20,8 +20,8 @@ pub(crate) fn sensors(
     Ok(Box::new(database::Database::open(setting, location)?))
 }
 
-pub(crate) fn shared(_: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
-    Ok(Box::new(database::Shared::open(location)?))
+pub(crate) fn shared(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
+    Ok(Box::new(database::Shared::open(setting, location)?))
 }
 
 pub(crate) fn pairs(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn PairStore>> {

@@ -1,4 +1,4 @@
-//! One database in memory shared by a writer and readers.
+//! One database, in memory or in files, shared by a writer and readers.
 //!
 //! A key is the id with its most significant byte first, so that the order of bytes is the order
 //! of ids. Readers are snapshots. A writer's transaction that the deadlock detector gives up is

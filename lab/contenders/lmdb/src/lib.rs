@@ -41,6 +41,7 @@ pub static LMDB: Contender = Contender {
 
 const SETTINGS: &[Setting] = &[
     setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, WRITEMAP),
+    setting("", Promise::Os, Medium::Ramdisk, Tier::OnRequest, WRITEMAP),
     setting("", Promise::Os, Medium::Disk, Tier::Always, WRITEMAP),
     setting("nowritemap", Promise::Memory, Medium::Ramdisk, Tier::OnRequest, NOSYNC),
     setting("nowritemap", Promise::Os, Medium::Disk, Tier::OnRequest, NOSYNC),
@@ -48,8 +49,11 @@ const SETTINGS: &[Setting] = &[
     setting("", Promise::Disk, Medium::Disk, Tier::Small, SYNCED),
 ];
 
-const SHARED: &[Setting] =
-    &[setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, ONE_READING_EACH)];
+const SHARED: &[Setting] = &[
+    setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, ONE_READING_EACH),
+    setting("", Promise::Os, Medium::Disk, Tier::OnRequest, ONE_READING_EACH),
+    setting("", Promise::Disk, Medium::Disk, Tier::OnRequest, ONE_READING_EACH_SYNCED),
+];
 
 const PAIRS: &[Setting] = &[
     setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, PAIRS_WRITEMAP),
@@ -72,6 +76,8 @@ const WRITEMAP: &str =
     "NOSYNC|WRITEMAP|NOTLS, INTEGERKEY, RESERVE; a crash of the machine may corrupt it";
 const ONE_READING_EACH: &str =
     "NOSYNC|WRITEMAP|NOTLS, INTEGERKEY, RESERVE; one renewed read transaction a thread";
+const ONE_READING_EACH_SYNCED: &str = "default flags (synced commits) and NOTLS, INTEGERKEY, \
+    RESERVE; one renewed read transaction a thread";
 const NOSYNC: &str = "NOSYNC|NOTLS, INTEGERKEY, RESERVE";
 const SYNCED: &str = "default flags (synced commits) and NOTLS, INTEGERKEY, RESERVE";
 
@@ -104,8 +110,8 @@ fn open_sensors(
     Ok(Box::new(Store { environment }))
 }
 
-fn open_shared(_: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
-    let flags = MDB_NOSYNC | MDB_WRITEMAP;
+fn open_shared(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
+    let flags = if setting.promise == Promise::Disk { 0 } else { MDB_NOSYNC | MDB_WRITEMAP };
     // Pages that a snapshot keeps are not reused meanwhile.
     let map_bytes = location.data_bytes as usize * 8 + (1 << 30);
     Ok(Box::new(threads::Shared(Environment::open(location.files()?, flags, map_bytes)?)))

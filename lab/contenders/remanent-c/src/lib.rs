@@ -83,8 +83,10 @@ const D_SETTINGS: &[Setting] = &[
         "mode s, inmemory, close writes the file; text in records of 100, 200, 300 bytes, members \
          of a set of order last; program in C, -O2",
     ),
-    kept(Promise::Os, Tier::OnRequest, "mode s, with log, SYNCFILES=0; as the one in memory"),
-    kept(Promise::Disk, Tier::Small, "mode s, with log, SYNCFILES=1; as the one in memory"),
+    kept(Promise::Os, Medium::Ramdisk, Tier::OnRequest, WITH_LOG),
+    kept(Promise::Os, Medium::Disk, Tier::OnRequest, WITH_LOG),
+    kept(Promise::Disk, Medium::Ramdisk, Tier::OnRequest, WITH_SYNCED_LOG),
+    kept(Promise::Disk, Medium::Disk, Tier::Small, WITH_SYNCED_LOG),
 ];
 
 const SHARED: &[Setting] = &[
@@ -93,9 +95,12 @@ const SHARED: &[Setting] = &[
         Medium::Ramdisk,
         "mode s, inmemory; a task a thread; record locks; program in C, -O2",
     ),
-    kept(Promise::Os, Tier::OnRequest, "mode s, with log, SYNCFILES=0; as the one in memory"),
-    kept(Promise::Disk, Tier::OnRequest, "mode s, with log, SYNCFILES=1; as the one in memory"),
+    kept(Promise::Os, Medium::Disk, Tier::OnRequest, WITH_LOG),
+    kept(Promise::Disk, Medium::Disk, Tier::OnRequest, WITH_SYNCED_LOG),
 ];
+
+const WITH_LOG: &str = "mode s, with log, SYNCFILES=0; as the one in memory";
+const WITH_SYNCED_LOG: &str = "mode s, with log, SYNCFILES=1; as the one in memory";
 
 const SETS: &[Setting] =
     &[setting("", Medium::Ramdisk, "mode s, inmemory, close writes the file; program in C, -O2")];
@@ -104,8 +109,8 @@ const fn setting(variant: &'static str, medium: Medium, note: &'static str) -> S
     Setting { variant, promise: Promise::Memory, medium, tier: Tier::Always, note }
 }
 
-const fn kept(promise: Promise, tier: Tier, note: &'static str) -> Setting {
-    Setting { variant: "", promise, medium: Medium::Disk, tier, note }
+const fn kept(promise: Promise, medium: Medium, tier: Tier, note: &'static str) -> Setting {
+    Setting { variant: "", promise, medium, tier, note }
 }
 
 fn version() -> String {

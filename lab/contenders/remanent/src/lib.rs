@@ -44,15 +44,19 @@ const SETTINGS: &[Setting] = &[
     setting("", "one region of anonymous memory; one ordered index, unique"),
     setting("ahead", "as the plain one, memory for all rows committed at open"),
     setting("hash", "one region of anonymous memory; one hash index, unique, and no other"),
-    logged(Promise::Buffered, Tier::Always, LOGGED),
-    logged(Promise::Os, Tier::OnRequest, LOGGED),
-    logged(Promise::Disk, Tier::Small, LOGGED),
+    logged(Promise::Buffered, Medium::Ramdisk, Tier::OnRequest, LOGGED),
+    logged(Promise::Buffered, Medium::Disk, Tier::Always, LOGGED),
+    logged(Promise::Os, Medium::Ramdisk, Tier::OnRequest, LOGGED),
+    logged(Promise::Os, Medium::Disk, Tier::OnRequest, LOGGED),
+    logged(Promise::Disk, Medium::Ramdisk, Tier::OnRequest, LOGGED),
+    logged(Promise::Disk, Medium::Disk, Tier::Small, LOGGED),
 ];
 
 const SHARED: &[Setting] = &[
     setting("", "defaults; one ordered index, unique; begin_read, get; begin_write, commit"),
-    logged(Promise::Buffered, Tier::OnRequest, SHARED_LOGGED),
-    logged(Promise::Os, Tier::OnRequest, SHARED_LOGGED),
+    logged(Promise::Buffered, Medium::Disk, Tier::OnRequest, SHARED_LOGGED),
+    logged(Promise::Os, Medium::Disk, Tier::OnRequest, SHARED_LOGGED),
+    logged(Promise::Disk, Medium::Disk, Tier::OnRequest, SHARED_LOGGED),
 ];
 
 const LOGGED: &str = "as the plain one, in a folder with a log; checkpoint_after(0)";
@@ -66,8 +70,8 @@ const fn setting(variant: &'static str, note: &'static str) -> Setting {
     Setting { variant, promise: Promise::Memory, medium: Medium::Memory, tier: Tier::Always, note }
 }
 
-const fn logged(promise: Promise, tier: Tier, note: &'static str) -> Setting {
-    Setting { variant: "", promise, medium: Medium::Disk, tier, note }
+const fn logged(promise: Promise, medium: Medium, tier: Tier, note: &'static str) -> Setting {
+    Setting { variant: "", promise, medium, tier, note }
 }
 
 /// An empty database that keeps the promise of a setting.

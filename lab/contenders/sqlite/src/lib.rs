@@ -50,8 +50,11 @@ const SETTINGS: &[Setting] = &[
     setting("", Promise::Disk, Medium::Disk, Tier::Small, FULL),
 ];
 
-const SHARED: &[Setting] =
-    &[setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, CONNECTION_EACH)];
+const SHARED: &[Setting] = &[
+    setting("", Promise::Memory, Medium::Ramdisk, Tier::Always, CONNECTION_EACH),
+    setting("", Promise::Os, Medium::Disk, Tier::OnRequest, CONNECTION_EACH),
+    setting("", Promise::Disk, Medium::Disk, Tier::OnRequest, CONNECTION_EACH_SYNCED),
+];
 
 const PAIRS: &[Setting] = &[
     setting("", Promise::Memory, Medium::Memory, Tier::Always, PAIRS_IN_MEMORY),
@@ -69,6 +72,8 @@ const PAIRS_LOGGED: &str =
     "WAL, synchronous=OFF, no checkpoint before the kill; the log is indexed, not replayed";
 const CONNECTION_EACH: &str =
     "WAL, synchronous=OFF, mmap, one connection a thread, integer primary key, default checkpoints";
+const CONNECTION_EACH_SYNCED: &str =
+    "WAL, synchronous=FULL, mmap, one connection a thread, integer primary key, its checkpoints";
 const IN_MEMORY: &str = ":memory:, rowid table, primary key on two columns";
 const PACKED: &str = ":memory:, both key columns packed into one integer primary key";
 const OFF: &str = "WAL, synchronous=OFF, mmap, exclusive locking, primary key on two columns";
@@ -93,6 +98,6 @@ fn open_sensors(
     store::open(setting, location)
 }
 
-fn open_shared(_: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
-    Ok(Box::new(threads::Shared::create(location)?))
+fn open_shared(setting: &Setting, location: &Location<'_>) -> Outcome<Box<dyn SharedStore>> {
+    Ok(Box::new(threads::Shared::create(setting, location)?))
 }

@@ -11,7 +11,7 @@ use lab_harness::readers::{
     Deleted, Ended, HEXKEY_LEN, Row, RowReader, RowView, RowWriter, See, SharedStore, hexkey_bytes,
     hexkey_of,
 };
-use lab_harness::{Location, Outcome};
+use lab_harness::{Location, Outcome, Promise, Setting};
 
 use crate::connection::{self, Bound, Session};
 
@@ -59,13 +59,15 @@ struct Writer {
 struct Reader(Session);
 
 impl Shared {
-    pub(crate) fn create(location: &Location<'_>) -> Outcome<Self> {
+    pub(crate) fn create(setting: &Setting, location: &Location<'_>) -> Outcome<Self> {
+        let synchronous = if setting.promise == Promise::Disk { "FULL" } else { "OFF" };
         let path = location.files()?.join("rec_200.sqlite");
         let path = CString::new(path.as_os_str().as_bytes())?;
         let cache_kib = location.data_bytes * 2 / 1024 + 65_536;
         let map_bytes = location.data_bytes * 3 + (64 << 20);
         let pragmas = format!(
-            "PRAGMA busy_timeout=10000; PRAGMA synchronous=OFF; PRAGMA temp_store=MEMORY;
+            "PRAGMA busy_timeout=10000; PRAGMA synchronous={synchronous};
+             PRAGMA temp_store=MEMORY;
              PRAGMA cache_size=-{cache_kib}; PRAGMA mmap_size={map_bytes};"
         );
         Session::open(&path, TABLE, &[])?;

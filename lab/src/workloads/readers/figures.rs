@@ -15,6 +15,9 @@ use crate::record::Record;
 
 const OURS: &str = "remanent";
 
+/// Through the d_-style.
+const OURS_D: &str = "remanent-d";
+
 /// The phases in which somebody writes.
 const PHASES: [&str; 3] = ["insert", "update", "delete"];
 
@@ -45,12 +48,12 @@ pub(super) fn figures(records: &[Record]) -> Vec<Figure> {
         figures.extend(PER_TRANSACTION.map(|per| writer_cost(&run, phase, per)));
     }
     figures.extend(PHASES.map(|phase| reader_share(&run, phase)));
-    figures.push(ahead(&run, "of all contenders with transactions", |setting| {
-        setting == Promise::Memory
-    }));
-    figures.push(ahead(&run, "of both maps too, which have no transactions", |setting| {
-        setting == Promise::None
-    }));
+    let beside = |ours, promise, others| Contest { ours, promise, others };
+    figures.push(ahead(&run, beside(OURS, Promise::Memory, Promise::Memory)));
+    figures.push(ahead(&run, beside(OURS, Promise::Memory, Promise::None)));
+    for promise in [Promise::Os, Promise::Disk] {
+        figures.extend([OURS, OURS_D].map(|ours| ahead(&run, beside(ours, promise, promise))));
+    }
     figures.extend(BEHIND.map(|contender| behind(&run, contender)));
     figures
 }
@@ -93,9 +96,13 @@ impl<'a> Run<'a> {
     }
 
     fn of(&self, contender: &str, key: CaseKey) -> Option<&'a Record> {
-        // What is logged is compared with nothing here.
         let in_memory = |record: &&Record| record.setting.is_none_or(|own| own <= Promise::Memory);
         self.at(key).filter(in_memory).find(|record| record.contender == contender)
+    }
+
+    fn keeping(&self, contender: &str, promise: Promise, key: CaseKey) -> Option<&'a Record> {
+        let mut kept = self.at(key).filter(|record| record.setting == Some(promise));
+        kept.find(|record| record.contender == contender)
     }
 }
 
@@ -133,18 +140,37 @@ fn reader_share(run: &Run<'_>, phase: &'static str) -> Figure {
     }
 }
 
-/// In how many cases our writer's wall time is below everybody's of one kind.
-fn ahead(run: &Run<'_>, kind: &str, takes_part: impl Fn(Promise) -> bool) -> Figure {
+/// One of ours with a promise, beside all others with theirs.
+#[derive(Clone, Copy)]
+struct Contest {
+    ours: &'static str,
+    promise: Promise,
+    others: Promise,
+}
+
+impl Contest {
+    fn words(self) -> String {
+        match self.others {
+            Promise::None => "of both maps too, which have no transactions".to_owned(),
+            Promise::Memory => "of all contenders with transactions".to_owned(),
+            promise => format!("of all that promise {promise}: {}", self.ours),
+        }
+    }
+}
+
+/// In how many cases our writer's wall time is below everybody's.
+fn ahead(run: &Run<'_>, contest: Contest) -> Figure {
     let mut measured = 0;
     let mut lost = Vec::new();
     for key in CaseKey::all() {
         let others = run
             .at(key)
-            .filter(|record| record.contender != OURS && record.setting.is_some_and(&takes_part));
+            .filter(|record| !record.contender.starts_with(OURS))
+            .filter(|record| record.setting == Some(contest.others));
         let fastest = others
             .filter_map(|record| Some((record.wall_ns()?, record)))
             .min_by(|left, right| left.0.total_cmp(&right.0));
-        let ours = run.of(OURS, key).and_then(Record::wall_ns);
+        let ours = run.keeping(contest.ours, contest.promise, key).and_then(Record::wall_ns);
         let Some((ours, (theirs, record))) = ours.zip(fastest) else { continue };
         measured += 1;
         if ours >= theirs {
@@ -153,9 +179,9 @@ fn ahead(run: &Run<'_>, kind: &str, takes_part: impl Fn(Promise) -> bool) -> Fig
         }
     }
     // The maps promise nothing: that they are slower is nothing that was asked.
-    let asked = takes_part(Promise::Memory);
+    let asked = contest.others == Promise::Memory;
     let mut text = format!("{} of {measured}", measured - lost.len());
-    if asked && !lost.is_empty() {
+    if contest.others != Promise::None && !lost.is_empty() {
         let more = lost.len().saturating_sub(NAMED_MAX);
         text = format!("{text}; not: {}", lost[..lost.len() - more].join("; "));
         if more > 0 {
@@ -168,7 +194,7 @@ fn ahead(run: &Run<'_>, kind: &str, takes_part: impl Fn(Promise) -> bool) -> Fig
         (false, _) => Some(false),
     };
     Figure {
-        what: format!("cases in which the writer's wall time is the smallest {kind}"),
+        what: format!("cases in which the writer's wall time is the smallest {}", contest.words()),
         asked: if asked { format!("all {CELLS}") } else { "for comparison".to_owned() },
         measured: (measured > 0).then_some(text),
         reached: reached.filter(|_| asked && measured > 0),

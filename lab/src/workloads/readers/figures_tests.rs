@@ -112,6 +112,19 @@ fn a_stronger_promise_is_not_compared() {
 }
 
 #[test]
+fn what_is_logged_is_compared_with_the_same_promise() {
+    let mut records = cases("remanent", Promise::Memory, 100.0);
+    records.extend(cases("remanent", Promise::Os, 300.0));
+    records.extend(cases("remanent-d", Promise::Os, 700.0));
+    records.extend(cases("lmdb", Promise::Os, 600.0));
+    records.extend(cases("sqlite", Promise::Disk, 1.0));
+    let measured = |what| figure(&records, what).measured.unwrap_or_default();
+    assert_eq!(measured("all that promise os: remanent"), "54 of 54");
+    assert!(measured("all that promise os: remanent-d").starts_with("0 of 54; not: "));
+    assert_eq!(measured("all that promise disk: remanent"), "");
+}
+
+#[test]
 fn the_smallest_lead_is_named() {
     let mut records = cases("remanent", Promise::Memory, 100.0);
     records.extend(cases("sqlite", Promise::Memory, 900.0));

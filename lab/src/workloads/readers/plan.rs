@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use lab_harness::{Contender, Setting, Tier};
+use lab_harness::{Contender, Setting};
 
 use crate::choice::{Choice, Scale};
 use crate::contenders;
@@ -57,8 +57,8 @@ fn group(choice: &Choice, rows: u64, per_transaction: u64) -> Group {
     let mut cases = Vec::new();
     for &readers in readers {
         for contender in taking_part(choice) {
-            let asked =
-                |setting: &&Setting| setting.tier == Tier::Always || choice.scale == Scale::All;
+            let tier = choice.scale.tier(false);
+            let asked = |setting: &&Setting| choice.takes(setting, tier);
             for setting in contender.shared_settings().iter().filter(asked) {
                 cases.push(Case {
                     contender,

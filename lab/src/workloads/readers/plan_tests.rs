@@ -66,6 +66,8 @@ fn choice(scale: Scale, names: &[&str]) -> Choice {
         large: false,
         rows: None,
         rounds: 5,
+        promises: Vec::new(),
+        media: Vec::new(),
         minutes: None,
         contenders: names.iter().filter_map(|name| contenders::find(name)).collect(),
         out: PathBuf::new(),

@@ -8,12 +8,12 @@
 use lab_harness::Promise;
 use serde_json::Value;
 
-use super::interfaces;
 use super::measure::STOPPED;
 use super::plan::{
     PART, PART_CLOSE, PART_CLOSE_64, PART_RANDOM_64, ROWS_4_GIB, ROWS_4_GIB_64, ROWS_LARGE,
     ROWS_MILLION, ROWS_SMALL,
 };
+use super::{interfaces, media};
 use crate::figure::Figure;
 use crate::quantity::grouped;
 use crate::record::Record;
@@ -60,6 +60,7 @@ pub(super) fn figures(records: &[Record]) -> Vec<Figure> {
     figures.extend(bytes(&run, rows));
     figures.extend(close(&run));
     figures.extend(interfaces::figures(records, &run.sizes()));
+    figures.extend(run.sizes().into_iter().flat_map(|rows| media::figures(records, rows)));
     figures
 }
 

@@ -68,7 +68,8 @@ pub(super) fn plan(choice: &Choice) -> Vec<Group> {
     if choice.large {
         groups.push(random_64(choice));
     }
-    if choice.rows.is_none() && choice.scale >= Scale::Full && !compares_interfaces(choice) {
+    let all = choice.promises.is_empty() && choice.media.is_empty();
+    if all && choice.rows.is_none() && choice.scale >= Scale::Full && !compares_interfaces(choice) {
         groups.push(close(choice));
     }
     groups.retain(|group| !group.cases.is_empty());
@@ -84,7 +85,7 @@ fn transactions(choice: &Choice, rows: u64) -> Group {
     let tier = choice.scale.tier(rows <= SMALL_ROWS_MAX);
     let mut cases = Vec::new();
     for contender in installed(choice) {
-        for setting in contender.sensor_settings().iter().filter(|setting| setting.tier <= tier) {
+        for setting in contender.sensor_settings().iter().filter(|one| choice.takes(one, tier)) {
             cases.push(Case {
                 contender,
                 setting,

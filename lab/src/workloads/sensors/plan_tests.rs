@@ -32,6 +32,8 @@ fn choice(rounds: u32) -> Choice {
         large: false,
         rows: None,
         rounds,
+        promises: Vec::new(),
+        media: Vec::new(),
         minutes: None,
         contenders: contenders::usual(),
         out: PathBuf::new(),
