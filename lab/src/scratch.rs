@@ -7,14 +7,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lab_harness::machine::is_tmpfs;
 use lab_harness::{Medium, Outcome};
 use tempfile::TempDir;
 
 const RAM_DISK: &str = "/dev/shm";
 const PREFIX: &str = "remanent-lab-";
-
-/// `TMPFS_MAGIC` of statfs(2).
-const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// The places of a run.
 pub(crate) struct Scratch {
@@ -51,11 +49,6 @@ impl Scratch {
         let prefix = format!("{PREFIX}{}-", std::process::id());
         Ok(Some(tempfile::Builder::new().prefix(&prefix).tempdir_in(parent)?))
     }
-}
-
-fn is_tmpfs(directory: &Path) -> Option<bool> {
-    let kind = rustix::fs::statfs(directory).ok()?.f_type as u64;
-    Some(kind == TMPFS_MAGIC)
 }
 
 /// Removes directories whose process is gone; what cannot be removed stays.

@@ -43,6 +43,7 @@ const FLAGS: [Flag; 39] = [
         Some("BYTES"),
         "columns of paged tables in memory, as 2G; three quarters of it if nothing is said",
     ),
+    flag("no-system-cache", '\0', None, "the system keeps no columns that were read from files"),
     flag(
         "query-threads",
         '\0',
@@ -129,6 +130,7 @@ pub(crate) struct Flags {
     pub(crate) char_bytes: bool,
     pub(crate) memory: Option<String>,
     pub(crate) buffer_cache: Option<String>,
+    pub(crate) no_system_cache: bool,
     pub(crate) freeze: Option<String>,
     pub(crate) query_threads: Option<String>,
     pub(crate) query_memory: Option<String>,
@@ -195,6 +197,7 @@ impl Flags {
             "include" => self.include.push(folder(parser)?),
             "char-bytes" => self.char_bytes = true,
             "memory" => self.memory = Some(text(parser)?),
+            "no-system-cache" => self.no_system_cache = true,
             "buffer-cache" => self.buffer_cache = Some(text(parser)?),
             "freeze" => self.freeze = Some(text(parser)?),
             "query-threads" => self.query_threads = Some(text(parser)?),

@@ -87,6 +87,7 @@ pub(crate) fn options(flags: &Flags) -> Result<Options, Failure> {
         })?;
         options = options.buffer_cache(bytes);
     }
+    options = options.system_cache(!flags.no_system_cache);
     if std::io::stderr().is_terminal() {
         let shown = Mutex::new(Instant::now());
         options = options.progress(move |progress| {

@@ -32,6 +32,7 @@ const FLAG_NAMES: [&str; 20] = [
     "log-statements-over",
     "memory",
     "buffer-cache",
+    "no-system-cache",
     "freeze",
     "query-threads",
     "query-memory",

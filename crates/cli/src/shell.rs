@@ -26,6 +26,7 @@ pub(crate) const FLAG_NAMES: [&str; 18] = [
     "set",
     "memory",
     "buffer-cache",
+    "no-system-cache",
     "freeze",
     "query-threads",
     "query-memory",

@@ -13,6 +13,8 @@ use syn::{Attribute, Expr, Ident, LitInt, LitStr, Path, Token, parenthesized};
 pub(crate) struct StructAttributes {
     pub(crate) name: Option<LitStr>,
     pub(crate) crate_path: Option<Path>,
+    /// `memory` or `paged`.
+    pub(crate) storage: Option<Ident>,
     /// In order, but for the primary key, which is first.
     pub(crate) indexes: Vec<IndexAttribute>,
 }
@@ -56,6 +58,13 @@ impl StructAttributes {
                 let path: LitStr = assigned(input)?;
                 set(&mut self.crate_path, &key, path.parse()?)
             }
+            "storage" => {
+                let storage: Ident = assigned(input)?;
+                if storage != "memory" && storage != "paged" {
+                    return Err(syn::Error::new(storage.span(), "expected memory or paged"));
+                }
+                set(&mut self.storage, &key, storage)
+            }
             "primary_key" => {
                 if self.indexes.iter().any(|index| index.primary) {
                     return Err(syn::Error::new(key.span(), "there is a primary key already"));
@@ -74,7 +83,7 @@ impl StructAttributes {
             _ => Err(syn::Error::new(
                 key.span(),
                 "expected name, primary_key, index, unique_index, hash_index, \
-                 unique_hash_index or crate",
+                 unique_hash_index, storage or crate",
             )),
         }
     }

@@ -26,6 +26,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `primary_key(a, b)`: the primary key. Its index is named `primary`.
 /// - `index(name(a, b desc))`, `unique_index(..)`, `hash_index(..)`, `unique_hash_index(..)`.
 ///   A part is a field, or of a struct field `thing.a`, and may be followed by `asc` or `desc`.
+/// - `storage = paged`: columns of frozen rows may leave memory; `storage = memory` is the default.
 /// - `crate = "path"`: where the schema crate is, if it is not found by itself.
 ///
 /// On a field it takes:

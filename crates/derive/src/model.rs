@@ -25,6 +25,8 @@ pub(crate) struct Model<'i> {
     pub(crate) name: String,
     /// The path of the schema crate.
     pub(crate) schema: TokenStream,
+    /// Whether columns may leave memory.
+    pub(crate) is_paged: bool,
     pub(crate) fields: Vec<FieldModel<'i>>,
     pub(crate) indexes: Vec<IndexAttribute>,
 }
@@ -61,6 +63,7 @@ impl<'i> Model<'i> {
             has_lifetime,
             name: attributes.name.map_or_else(|| unraw(ident), |name| name.value()),
             schema: schema_path(attributes.crate_path.as_ref()),
+            is_paged: attributes.storage.is_some_and(|storage| storage == "paged"),
             fields,
             indexes: attributes.indexes,
         };

@@ -42,6 +42,7 @@ fn record_impl(model: &Model<'_>) -> syn::Result<TokenStream> {
     let (name, columns, measures) = (&model.name, columns(model), measures(model));
     let slot = |base: &syn::Ident| quote!(__schema::FieldSlot { slots: __SLOTS, leaf: #base });
     let (writes, reads) = (writes(model, slot), reads(model, slot));
+    let storage = if model.is_paged { quote!(Paged) } else { quote!(Memory) };
     let indexes = model
         .indexes
         .iter()
@@ -58,7 +59,7 @@ fn record_impl(model: &Model<'_>) -> syn::Result<TokenStream> {
                     columns: #columns,
                     indexes: ::std::vec![#(#indexes),*],
                     set: ::core::option::Option::None,
-                    storage: ::core::default::Default::default(),
+                    storage: __schema::TableStorage::#storage,
                 }
             }
 

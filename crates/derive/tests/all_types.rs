@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use remanent_derive::{Record, RecordStruct};
 use remanent_schema::{
     CharArray, Column, ColumnType, Date, Decimal, DefaultValue, FixedField, Record, RowError,
-    RowLayout, Time, Timestamp, Value, VectorRef,
+    RowLayout, TableStorage, Time, Timestamp, Value, VectorRef,
 };
 
 #[derive(RecordStruct, Clone, Debug, PartialEq)]
@@ -223,6 +223,23 @@ fn the_schema_says_what_the_struct_says() {
     assert!(outer.nullable);
     assert_eq!(fields[2].name, "kind");
     assert_eq!(fields[2].default, Some(DefaultValue::Signed(3)));
+}
+
+#[test]
+fn storage_is_memory_unless_it_is_said() {
+    #[derive(Record)]
+    #[record(storage = paged)]
+    struct Paged {
+        a: u32,
+    }
+    #[derive(Record)]
+    #[record(storage = memory)]
+    struct InMemory {
+        a: u32,
+    }
+    assert_eq!(Paged::schema().storage, TableStorage::Paged);
+    assert_eq!(InMemory::schema().storage, TableStorage::Memory);
+    assert_eq!(Everything::schema().storage, TableStorage::Memory);
 }
 
 #[test]

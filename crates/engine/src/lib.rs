@@ -60,7 +60,7 @@ pub use log::writer::LogStatistics;
 pub use log::{Batch, Durability, LogEntry, LogEntryKind, LogFeed, LoggedCommit, Progress};
 #[doc(hidden)]
 pub use memory::Blocks;
-pub use memory::{CallerMemory, MemoryUse, Purpose};
+pub use memory::{CallerMemory, ColumnReads, MemoryUse, Purpose};
 pub use observation::{IndexMemory, Statistics, TableMemory};
 pub use options::Options;
 pub use owned::{

@@ -52,6 +52,7 @@ pub(crate) struct LogOptions {
     pub(crate) freeze_at_checkpoint: bool,
     pub(crate) freeze_at_recovery: bool,
     pub(crate) accept_damage: bool,
+    pub(crate) system_cache: bool,
     pub(crate) progress: Option<ProgressCallback>,
 }
 
@@ -122,6 +123,25 @@ impl Options {
     /// ```
     pub fn buffer_cache(mut self, bytes: u64) -> Self {
         self.buffer_cache = bytes;
+        self
+    }
+
+    /// Whether columns that are read from segment files stay in the system's cache of files too:
+    /// yes, unless it is not wanted here. Without it, a column is in memory once, and what the
+    /// budget says is all that the database takes of the machine for them; what does not fit into
+    /// the [buffer cache](Options::buffer_cache) comes from the disk each time.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options};
+    /// # let path = std::env::temp_dir().join(format!("remanent-once-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new().system_cache(false))?;
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn system_cache(mut self, keeps: bool) -> Self {
+        self.log.system_cache = keeps;
         self
     }
 
@@ -580,6 +600,7 @@ impl Default for LogOptions {
             freeze_at_checkpoint: false,
             freeze_at_recovery: true,
             accept_damage: false,
+            system_cache: true,
             progress: None,
         }
     }

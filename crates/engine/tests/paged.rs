@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use remanent_engine::schema::*;
 use remanent_engine::{Database, ErrorKind, Folder, Options, Piece, Storage, StorageFile, Table};
@@ -102,6 +103,9 @@ fn columns_leave_memory_and_come_back() {
     }
     let after = db.memory();
     assert!(after.read_back >= 2 * memory.evicted, "{} were read", after.read_back);
+    let reads = db.statistics().column_reads;
+    assert!(reads.count > 0 && reads.count <= after.read_back / 4096, "{reads:?}");
+    assert!(reads.waiting > Duration::ZERO && reads.unpacking > Duration::ZERO, "{reads:?}");
     assert_eq!(after.cached + after.evicted, memory.cached + memory.evicted);
     // Opened again, they need no more memory than is given to them.
     drop((table, db));
@@ -505,6 +509,8 @@ struct Fails {
     reads: AtomicU64,
     /// Bytes of segment files that were said to be read soon.
     announced: AtomicU64,
+    /// Bytes of segment files that the system need not keep.
+    passed: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -572,6 +578,13 @@ impl StorageFile for FailingFile {
             fails.announced.fetch_add(len, Relaxed);
         }
         self.0.will_read(at, len);
+    }
+
+    fn was_read(&self, at: u64, len: u64) {
+        if let Some(fails) = &self.1 {
+            fails.passed.fetch_add(len, Relaxed);
+        }
+        self.0.was_read(at, len);
     }
 
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
@@ -704,6 +717,28 @@ fn the_next_segment_can_be_announced() {
     let mut pieces = tx.scan_pieces(&table).expect("the table is there");
     pieces.next_piece();
     assert!(pieces.following().is_none());
+}
+
+#[test]
+fn the_system_keeps_what_was_read_or_not() {
+    let place = Place::new("once");
+    drop(filled(&place));
+    let open = |keeps| {
+        let fails = Arc::new(Fails::default());
+        let folder = Folder::create(&place.0).expect("it is there");
+        let storage = Arc::new(Failing { folder, fails: Arc::clone(&fails) });
+        let options = Options::new().buffer_cache(CACHE).system_cache(keeps);
+        let db = Database::open_in(storage, options).expect("it opens");
+        let at_open = fails.passed.swap(0, Relaxed);
+        check_columns(&db, &db.table("T").expect("it is there"));
+        (at_open, fails.passed.load(Relaxed), db.memory())
+    };
+    let (at_open, later, memory) = open(true);
+    assert_eq!((at_open, later), (0, 0));
+    // All is read when it is opened, and what has left memory again.
+    let all = memory.columns + memory.evicted;
+    let (at_open, later, memory) = open(false);
+    assert!(at_open * 10 > all * 9 && later >= memory.read_back / 10 * 9, "{at_open} {later}");
 }
 
 #[test]

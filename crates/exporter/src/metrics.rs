@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use remanent_engine::schema::IndexKind;
-use remanent_engine::{Database, MemoryUse, SnapshotInfo, Statistics, TableMemory};
+use remanent_engine::{ColumnReads, Database, MemoryUse, SnapshotInfo, Statistics, TableMemory};
 
 use crate::families::Families;
 
@@ -34,8 +34,10 @@ pub(crate) fn text_of(db: &Database, tables: Option<&Tables>) -> String {
         [(&[("version", env!("CARGO_PKG_VERSION"))][..], 1.0)],
     );
     memory(&mut families, &db.memory());
-    transactions(&mut families, &db.statistics());
-    log(&mut families, &db.statistics());
+    let statistics = db.statistics();
+    column_reads(&mut families, &statistics.column_reads);
+    transactions(&mut families, &statistics);
+    log(&mut families, &statistics);
     snapshots(&mut families, &db.snapshots());
     if let Some(tables) = tables {
         by_table(&mut families, tables);
@@ -87,6 +89,19 @@ fn memory(families: &mut Families, memory: &MemoryUse) {
     }
     let help = "Bytes of columns that were read again after they were evicted.";
     families.counter("remanent_read_back_bytes_total", help, memory.read_back);
+}
+
+fn column_reads(families: &mut Families, reads: &ColumnReads) {
+    let help = "Reads of files for columns that had been evicted.";
+    families.counter("remanent_column_reads_total", help, reads.count);
+    let times = [
+        ("waiting", reads.waiting, "Time that these reads were waited for."),
+        ("unpacking", reads.unpacking, "Time that checksums and decompression took after them."),
+    ];
+    for (name, time, help) in times {
+        let name = format!("remanent_column_{name}_seconds_total");
+        families.counters(&name, help, [(&[][..], time.as_secs_f64())]);
+    }
 }
 
 fn transactions(families: &mut Families, statistics: &Statistics) {

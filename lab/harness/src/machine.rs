@@ -3,6 +3,7 @@
 //! Everything is read from `/proc` and `/sys`; what cannot be read is left out.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 /// Processor, cores, memory, kernel and huge-page policy, in one line.
@@ -20,6 +21,14 @@ pub fn describe() -> String {
         parts.push(format!("huge pages {chosen}"));
     }
     parts.join(", ")
+}
+
+/// Whether a folder lies on a RAM disk; `None` if that cannot be told.
+pub fn is_tmpfs(folder: &Path) -> Option<bool> {
+    /// `TMPFS_MAGIC` of statfs(2).
+    const TMPFS_MAGIC: u64 = 0x0102_1994;
+    let kind = rustix::fs::statfs(folder).ok()?.f_type as u64;
+    Some(kind == TMPFS_MAGIC)
 }
 
 /// How many processes wanted a core over the last minute, before the run began.

@@ -69,6 +69,8 @@ pub(crate) struct Choice {
     pub(crate) threads: usize,
     /// The most memory of each contender that can be told.
     pub(crate) budget: Option<u64>,
+    /// Bytes that the device of paged tables gives in a second, if that is said.
+    pub(crate) device: Option<u64>,
     pub(crate) data: Kind,
     pub(crate) out: PathBuf,
 }
@@ -101,7 +103,8 @@ pub(crate) fn understand(flags: &Flags) -> Outcome<Command> {
         ["serve", contender, directory] => {
             let data = Data { benchmark, directory: directory.into() };
             let folder = flags.folder.clone().unwrap_or_else(std::env::temp_dir);
-            let setting = Setting { threads: threads(flags)?, budget: flags.budget, folder };
+            let (threads, budget, device) = (threads(flags)?, flags.budget, flags.device);
+            let setting = Setting { threads, budget, folder, device };
             Ok(Command::Serve { contender: contender.to_owned(), data, setting })
         }
         ["explain", contender] => {
@@ -152,8 +155,22 @@ fn choice(flags: &Flags, benchmark: &'static Benchmark) -> Outcome<Choice> {
     let out = flags.out.clone().unwrap_or_else(|| OUT.into());
     let threads = threads(flags)?;
     let data = if flags.scramble { Kind::Scrambled } else { Kind::Specified };
-    let budget = flags.budget;
-    Ok(Choice { benchmark, scales, rounds, contenders, queries, threads, budget, data, out })
+    let Flags { budget, device, .. } = *flags;
+    if device == Some(0) {
+        return Err("--device starts at 1".into());
+    }
+    Ok(Choice {
+        benchmark,
+        scales,
+        rounds,
+        contenders,
+        queries,
+        threads,
+        budget,
+        device,
+        data,
+        out,
+    })
 }
 
 /// This database with its rows where they are said to be, beside others in files and in memory.

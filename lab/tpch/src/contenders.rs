@@ -6,12 +6,15 @@
 
 mod datafusion;
 
+mod device;
+
 mod python;
 
 pub(crate) mod remanent;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use ::datafusion::arrow::record_batch::RecordBatch;
 use lab_harness::Outcome;
@@ -50,6 +53,11 @@ pub(crate) trait Engine {
         None
     }
 
+    /// What else is known of reading columns again, where some are not in memory.
+    fn reading(&self) -> Option<Reading> {
+        None
+    }
+
     /// Answers a query completely.
     ///
     /// # Errors
@@ -83,6 +91,16 @@ pub(crate) trait Engine {
     }
 }
 
+/// How long columns that are not in memory have been read, since the database was opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// By threads that waited, and by those that checked and decompressed what had come.
+    pub(crate) waiting: Duration,
+    pub(crate) unpacking: Duration,
+    /// By a device whose speed is given.
+    pub(crate) device: Option<Duration>,
+}
+
 /// What a contender is given.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
@@ -92,6 +110,8 @@ pub(crate) struct Setting {
     pub(crate) budget: Option<u64>,
     /// A folder of its own for files.
     pub(crate) folder: PathBuf,
+    /// Bytes that a device gives in a second, behind which that folder is read, if that is said.
+    pub(crate) device: Option<u64>,
 }
 
 impl Setting {
@@ -105,7 +125,7 @@ impl Setting {
             std::fs::remove_dir_all(&folder)?;
         }
         std::fs::create_dir_all(&folder)?;
-        Ok(Self { threads: 1, budget: None, folder })
+        Ok(Self { threads: 1, budget: None, folder, device: None })
     }
 }
 
@@ -254,8 +274,11 @@ impl Contender {
                     .arg(&setting.folder)
                     .arg("--threads")
                     .arg(setting.threads.to_string());
-                if let Some(bytes) = setting.budget {
-                    command.arg("--budget").arg(bytes.to_string());
+                let said = [("--budget", setting.budget), ("--device", setting.device)];
+                for (flag, bytes) in said {
+                    if let Some(bytes) = bytes {
+                        command.arg(flag).arg(bytes.to_string());
+                    }
                 }
                 command
             }

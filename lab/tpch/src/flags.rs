@@ -26,6 +26,7 @@ pub(crate) struct Flags {
     pub(crate) scramble: bool,
     pub(crate) storage: Option<Vec<String>>,
     pub(crate) budget: Option<u64>,
+    pub(crate) device: Option<u64>,
     pub(crate) folder: Option<PathBuf>,
     pub(crate) out: Option<PathBuf>,
 }
@@ -45,6 +46,7 @@ const FLAGS: &[Flag] = &[
         "this database in memory, paged-warm, paged-cold, beside two others",
     ),
     flag("budget", Some("BYTES"), "the most memory of each contender that can be told"),
+    flag("device", Some("BYTES"), "paged tables: what their device gives in a second"),
     flag("folder", Some("DIR"), "where a measured process has its files"),
     flag("out", Some("DIR"), "where records and data go; target/lab by default"),
     flag("help", None, "this text"),
@@ -77,6 +79,7 @@ impl Flags {
             "scramble" => self.scramble = true,
             "storage" => self.storage = Some(value.split(',').map(str::to_owned).collect()),
             "budget" => self.budget = numbers(name, value)?.first().copied(),
+            "device" => self.device = numbers(name, value)?.first().copied(),
             "folder" => self.folder = Some(PathBuf::from(value)),
             "out" => self.out = Some(PathBuf::from(value)),
             "help" => self.help = true,

@@ -25,6 +25,18 @@ pub(crate) enum Request {
     Query { query: String, rows: bool },
 }
 
+/// Nanoseconds for which columns were read meanwhile: that threads waited for them, that they
+/// checked and decompressed them, and that a device of a given speed took.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct ReadingNs {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) waiting_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) unpacking_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) device_ns: Option<u64>,
+}
+
 /// A line from a process.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Reply {
@@ -44,6 +56,8 @@ pub(crate) struct Reply {
     pub(crate) device_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) column_bytes: Option<u64>,
+    #[serde(flatten)]
+    pub(crate) reading: ReadingNs,
     /// Which part of the query's operators are the engine's own, where the others are a library's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) native: Option<f64>,

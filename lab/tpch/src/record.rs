@@ -9,7 +9,7 @@ use std::path::Path;
 use lab_harness::Outcome;
 use serde_json::{Value, json};
 
-use crate::protocol::Reply;
+use crate::protocol::{ReadingNs, Reply};
 
 /// What all records of a run have.
 pub(crate) struct Header {
@@ -24,6 +24,8 @@ pub(crate) struct Header {
     pub(crate) threads: usize,
     /// The most memory of each contender that can be told, if there is such a limit.
     pub(crate) budget: Option<u64>,
+    /// Bytes that the device of paged tables gives in a second, if that is said.
+    pub(crate) device: Option<u64>,
     /// Which data.
     pub(crate) data: &'static str,
 }
@@ -46,6 +48,7 @@ pub(crate) struct Cell {
     /// Of the last round: bytes from the device, and of columns that came back to memory.
     pub(crate) device_bytes: Option<u64>,
     pub(crate) column_bytes: Option<u64>,
+    pub(crate) reading: ReadingNs,
 }
 
 /// One contender's loading.
@@ -79,6 +82,7 @@ impl Cell {
         self.wall_ns.push(reply.wall_ns as f64);
         self.cpu_ns.push(reply.cpu_ns as f64);
         (self.device_bytes, self.column_bytes) = (reply.device_bytes, reply.column_bytes);
+        self.reading = reply.reading;
     }
 
     /// The middle time, if the answer was right: of one thread what it took of its core, of several
@@ -126,6 +130,18 @@ fn of_query(header: &Header, scale: f64, cell: &Cell) -> Value {
     if let Some((device, columns)) = cell.device_bytes.zip(cell.column_bytes) {
         record["device_bytes"] = json!(device);
         record["column_bytes"] = json!(columns);
+    }
+    let ReadingNs { waiting_ns, unpacking_ns, device_ns } = cell.reading;
+    let reading = [
+        ("waiting_ns", waiting_ns),
+        ("unpacking_ns", unpacking_ns),
+        ("device_ns", device_ns),
+        ("device_bytes_per_second", device_ns.and(header.device)),
+    ];
+    for (name, number) in reading {
+        if let Some(number) = number {
+            record[name] = json!(number);
+        }
     }
     if cell.wrong.is_none() {
         record["wall_ns_per_op"] = spread_of(&cell.wall_ns);

@@ -42,6 +42,7 @@ pub(crate) fn run(choice: &Choice) -> Outcome<ExitCode> {
         rounds: choice.rounds,
         threads: choice.threads,
         budget: choice.budget,
+        device: choice.device,
         data: choice.data.name(choice.benchmark),
     };
     let mut right = true;
@@ -79,7 +80,7 @@ fn run_scale(choice: &Choice, scale: f64) -> Outcome<Results> {
     }
     for (query, expected) in &asked {
         for process in &mut processes {
-            results.cells.push(first(process, query, expected));
+            results.cells.push(first(process, &scratch, query, expected));
         }
     }
     for round in 0..choice.rounds {
@@ -110,8 +111,8 @@ fn start_and_load(
     data: &Data,
     scratch: &Path,
 ) -> Outcome<(Process, Loaded)> {
-    let (threads, budget) = (choice.threads, choice.budget);
-    let setting = Setting { threads, budget, folder: scratch.join(contender.name) };
+    let Choice { threads, budget, device, .. } = *choice;
+    let setting = Setting { threads, budget, folder: scratch.join(contender.name), device };
     let cores = cores()?;
     // The last ones: a machine does its own work on the first.
     let cores = &cores[cores.len().saturating_sub(choice.threads)..];
@@ -119,7 +120,7 @@ fn start_and_load(
     let reply = process.load(data.benchmark)?;
     let loaded = Loaded {
         contender: contender.name,
-        medium: contender.medium,
+        medium: medium_of(contender, scratch),
         note: contender.note,
         version: process.version.clone(),
         text_bytes: data.text_bytes()?,
@@ -130,12 +131,20 @@ fn start_and_load(
     Ok((process, loaded))
 }
 
+/// Where a contender has its rows: on a RAM disk, if that is where files are.
+fn medium_of(contender: &Contender, scratch: &Path) -> &'static str {
+    match contender.medium {
+        "disk" if machine::is_tmpfs(scratch) == Some(true) => "ramdisk",
+        medium => medium,
+    }
+}
+
 /// The first answer of a contender, which is compared and not timed.
-fn first(process: &mut Process, query: &Query, expected: &Answer) -> Cell {
+fn first(process: &mut Process, scratch: &Path, query: &Query, expected: &Answer) -> Cell {
     let Query { number, text, order } = query;
     let mut cell = Cell {
         contender: process.contender.name,
-        medium: process.contender.medium,
+        medium: medium_of(process.contender, scratch),
         note: process.contender.note,
         version: process.version.clone(),
         query: *number,
@@ -146,6 +155,7 @@ fn first(process: &mut Process, query: &Query, expected: &Answer) -> Cell {
         cpu_ns: Vec::new(),
         device_bytes: None,
         column_bytes: None,
+        reading: Default::default(),
     };
     cell.wrong = match process.query(text, true) {
         Ok(reply) => {
@@ -171,7 +181,7 @@ fn expected(choice: &Choice, scale: f64, data: &Data, queries: &[Query]) -> Outc
     if !unknown.is_empty() {
         say(&format!("scale factor {scale}: answers of {REFERENCE}"));
         let folder = data.directory.join("reference");
-        let setting = Setting { threads: 1, budget: None, folder };
+        let setting = Setting { threads: 1, budget: None, folder, device: None };
         let reference = contenders::find(REFERENCE)?;
         let cores = [last_core()?];
         let mut process = Process::start(reference, &choice.out, data, &setting, &cores)?;

@@ -3,6 +3,7 @@
 //! Rows become text after the clock has been read.
 
 use std::io::{self, BufRead, Write};
+use std::time::Duration;
 
 use datafusion::arrow::array::Array;
 use datafusion::arrow::record_batch::RecordBatch;
@@ -10,9 +11,9 @@ use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use lab_harness::{Clock, Footprint, Outcome};
 
 use crate::answer::Answer;
-use crate::contenders::{self, Engine, Setting};
+use crate::contenders::{self, Engine, Reading, Setting};
 use crate::data::Data;
-use crate::protocol::{Hello, Reply, Request};
+use crate::protocol::{Hello, ReadingNs, Reply, Request};
 
 /// Serves a contender over the data of a folder.
 ///
@@ -53,6 +54,7 @@ fn answer(engine: &mut dyn Engine, data: &Data, request: &Request) -> Outcome<Re
         Request::Query { query, rows } => {
             engine.before_query()?;
             let (device, columns) = (device_bytes(), engine.column_bytes());
+            let reading = engine.reading();
             let clock = Clock::start();
             let batches = engine.query(query)?;
             let took = clock.elapsed();
@@ -63,6 +65,7 @@ fn answer(engine: &mut dyn Engine, data: &Data, request: &Request) -> Outcome<Re
                 cpu_ns: took.cpu_ns,
                 device_bytes: column_bytes.and(since(device_bytes(), device)),
                 column_bytes,
+                reading: reading_between(reading, engine.reading()),
                 ..Reply::default()
             };
             if *rows {
@@ -71,6 +74,17 @@ fn answer(engine: &mut dyn Engine, data: &Data, request: &Request) -> Outcome<Re
             }
             Ok(reply)
         }
+    }
+}
+
+/// For how long columns were read from one moment to another.
+fn reading_between(then: Option<Reading>, now: Option<Reading>) -> ReadingNs {
+    let Some((then, now)) = then.zip(now) else { return ReadingNs::default() };
+    let ns = |then: Duration, now: Duration| (now - then).as_nanos() as u64;
+    ReadingNs {
+        waiting_ns: Some(ns(then.waiting, now.waiting)),
+        unpacking_ns: Some(ns(then.unpacking, now.unpacking)),
+        device_ns: then.device.zip(now.device).map(|(then, now)| ns(then, now)),
     }
 }
 

@@ -8,7 +8,17 @@ use std::io::Write;
 use comfy_table::{Cell as TableCell, CellAlignment, Table, presets};
 use lab_harness::Outcome;
 
-use crate::record::{Header, Results};
+use crate::record::{Cell, Header, Results};
+
+/// What columns that were not in memory were read for, of the wall time.
+const READING: &[(&str, Reads)] = &[
+    ("waiting", |cell| cell.reading.waiting_ns),
+    ("decompression", |cell| cell.reading.unpacking_ns),
+    ("device", |cell| cell.reading.device_ns),
+];
+
+/// One of the times of a query's reads.
+type Reads = fn(&Cell) -> Option<u64>;
 
 /// Whom the last line compares with.
 const COMPARED_WITH: &str = "datafusion";
@@ -71,6 +81,13 @@ fn queries(results: &Results, threads: usize) -> Table {
     if natives.iter().any(|native| !native.is_empty()) {
         table.add_row(line("own operators".to_owned(), natives.into_iter()));
     }
+    for (what, ns) in READING {
+        let shares = names.iter().map(|name| share_of_wall(results, name, *ns));
+        let shares: Vec<String> = shares.map(Option::unwrap_or_default).collect();
+        if shares.iter().any(|share| !share.is_empty()) {
+            table.add_row(line((*what).to_owned(), shares.into_iter()));
+        }
+    }
     if let Some(base) = of_all(&mean, COMPARED_WITH) {
         let ratio = |name: &&str| {
             of_all(&mean, name).map_or(String::new(), |mean| format!("{:.2}", mean / base))
@@ -78,6 +95,16 @@ fn queries(results: &Results, threads: usize) -> Table {
         table.add_row(line(format!("to {COMPARED_WITH}"), names.iter().map(ratio)));
     }
     table
+}
+
+/// Which part of the wall time of all queries columns were read, in the last round.
+fn share_of_wall(results: &Results, name: &str, ns: Reads) -> Option<String> {
+    let cells = results.cells.iter().filter(|cell| cell.contender == name);
+    let both = cells.map(|cell| Some((ns(cell)? as f64, cell.wall_ns.last()?)));
+    let both = both.collect::<Option<Vec<_>>>()?;
+    let (read, wall) =
+        both.iter().fold((0.0, 0.0), |(read, all), (ns, wall)| (read + ns, all + *wall));
+    Some(format!("{:.1} %", read / wall * 100.0))
 }
 
 /// Which part of a contender's operators are its own, in the mean of all queries.

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fmt::Write;
 
 use remanent_schema::{
-    Column, ColumnType, DefaultValue, IndexKind, IndexSchema, SetOrder, TableSchema,
+    Column, ColumnType, DefaultValue, IndexKind, IndexSchema, SetOrder, TableSchema, TableStorage,
 };
 
 use crate::model::{Class, Schema};
@@ -115,6 +115,9 @@ impl Module {
         for index in &class.table.indexes {
             self.line(&format!("        .index({})", index_expression(index)));
         }
+        if class.table.storage == TableStorage::Paged {
+            self.line("        .storage(remanent::schema::TableStorage::Paged)");
+        }
         self.line("}\n");
     }
 }
@@ -134,6 +137,9 @@ impl Draft {
         for index in &table.indexes {
             attributes.push(index_attribute(index)?);
             self.declare(&format!("{name}{}", camel(&index.name)))?;
+        }
+        if table.storage == TableStorage::Paged {
+            attributes.push("storage = paged".to_owned());
         }
         let borrows = table.columns.iter().any(|column| borrows(&column.column_type));
         let mut body = String::new();

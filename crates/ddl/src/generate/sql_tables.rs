@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use remanent_schema::{
     ColumnType, DefaultValue, IndexKind, IndexSchema, Leaf, RowLayout, SetOrder, SetSchema,
-    TableSchema,
+    TableSchema, TableStorage,
 };
 
 use crate::model::Schema;
@@ -47,7 +47,12 @@ fn table(table: &TableSchema, text: &mut String) {
             _ => format!("    CONSTRAINT {} UNIQUE ({columns})", quoted(&index.name)),
         });
     }
-    line(text, &format!("CREATE TABLE {} (\n{}\n);", quoted(&table.name), lines.join(",\n")));
+    let storage = match table.storage {
+        TableStorage::Memory => "",
+        TableStorage::Paged => " WITH (storage = paged)",
+    };
+    let lines = lines.join(",\n");
+    line(text, &format!("CREATE TABLE {} (\n{lines}\n){storage};", quoted(&table.name)));
     for index in table.indexes.iter().filter(|index| !index.unique) {
         let name = quoted(&format!("{}.{}", table.name, index.name));
         let (table, columns) = (quoted(&table.name), columns(index, true));

@@ -6,7 +6,9 @@
 
 use std::collections::HashMap;
 
-use remanent_schema::{Column, ColumnType, DefaultValue, LEAF_COUNT_MAX, TEXT_SIZE_MAX};
+use remanent_schema::{
+    Column, ColumnType, DefaultValue, LEAF_COUNT_MAX, TEXT_SIZE_MAX, TableStorage,
+};
 
 use super::names::Names;
 use crate::diagnostic::Reporter;
@@ -15,6 +17,9 @@ use crate::model::{Class, Dialect, Field, Literal, Name, Schema, StructType};
 
 /// The most columns and fields of structs that a whole schema may come to.
 const NODES_MAX: usize = 2_000_000;
+
+/// The word of a class that lies on a disk.
+const PERSISTENT: &str = "persistent";
 
 /// Why a field has no column: a message and a hint.
 type Refusal = (String, String);
@@ -87,6 +92,9 @@ impl<'s> Columns<'s> {
             }
         }
         class.table.columns = columns;
+        if class.modifiers.iter().any(|word| word == PERSISTENT) {
+            class.table.storage = TableStorage::Paged;
+        }
     }
 
     fn fields(&mut self, fields: &mut [Field], reporter: &mut Reporter) -> Vec<Column> {

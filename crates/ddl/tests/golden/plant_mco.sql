@@ -61,5 +61,5 @@ CREATE TABLE "Reading" (
     "seen_from.y" DOUBLE PRECISION,
     "autoid" NUMERIC(20, 0) NOT NULL,
     PRIMARY KEY ("autoid")
-);
+) WITH (storage = paged);
 CREATE INDEX "Reading.history" ON "Reading" ("part", "at");

@@ -56,6 +56,8 @@ fn names_are_given_once() {
 fn unknown_words_are_answered_with_known_ones() {
     let on_struct = parse_quote! { #[record(indexes(i(a)))] struct R { a: u32 } };
     assert!(refusal(on_struct).starts_with("expected name, primary_key, index"));
+    let elsewhere = parse_quote! { #[record(storage = tape)] struct R { a: u32 } };
+    assert_eq!(refusal(elsewhere), "expected memory or paged");
     let on_field = parse_quote! { struct R { #[record(nullable)] a: u32 } };
     assert_eq!(refusal(on_field), "expected name, default, max or binary");
     let binary = parse_quote! { struct R { #[record(binary)] a: u32 } };

@@ -105,6 +105,8 @@ pub(crate) struct FilesOfImage<'s> {
     pub(crate) reader: SegmentReader<'s>,
     /// To read columns again that were evicted; without it, none leaves memory.
     pub(crate) storage: Option<Arc<dyn Storage>>,
+    /// Whether the system may keep what was read.
+    pub(crate) system_cache: bool,
 }
 
 /// As [`Database::load`]; the image may refer to segment files, if there are any. Reports how many
@@ -123,8 +125,9 @@ pub(crate) fn read_image(
     // What was in a full database finds room again, wherever it comes to lie.
     db.instance.memory().header().account.open_reserve(true);
     let (tables, head) = blocks.tables(&db)?;
-    let segments = files.map(|FilesOfImage { reader, storage }| {
-        let source = storage.map(|storage| SegmentSource::new(storage, head.database));
+    let segments = files.map(|FilesOfImage { reader, storage, system_cache }| {
+        let source = |storage| SegmentSource::new(storage, head.database, system_cache);
+        let source = storage.map(source);
         source.into_iter().for_each(|it| db.instance.memory().buffer_cache.set_source(it));
         (reader, head.database)
     });

@@ -35,5 +35,6 @@ pub(crate) mod succession;
 pub use account::{MemoryUse, Purpose};
 pub(crate) use allocator::{AllocationClass, Allocator, Cache, Memory};
 pub use blocks::Blocks;
+pub use pages::buffer_cache::ColumnReads;
 pub use region::CallerMemory;
 pub(crate) use region::Ref;

@@ -10,6 +10,7 @@ use crate::instance::Instance;
 use crate::log::writer::{Log, LogStatistics};
 use crate::memory::atomic::{Relaxed, SeqCst};
 use crate::memory::counts::Counted;
+use crate::memory::pages::buffer_cache::ColumnReads;
 use crate::slot::{SLOT_FREE, SLOT_WRITES, slot};
 use crate::transaction::cleanup::snapshots;
 
@@ -61,6 +62,8 @@ pub struct Statistics {
     pub pinned_rows: u64,
     /// Checkpoints that were made.
     pub checkpoints: u64,
+    /// What it took to read columns of paged tables again.
+    pub column_reads: ColumnReads,
     /// Figures of the log; `None` if the database is in memory alone.
     pub log: Option<LogStatistics>,
 }
@@ -106,6 +109,7 @@ impl Database {
             backlog: db.caches().map(|cache| cache.retired.count()).sum(),
             pinned_rows: db.caches().map(|cache| cache.pinned.count()).sum(),
             checkpoints: db.checkpoints.made.load(Relaxed),
+            column_reads: db.memory().buffer_cache.column_reads(),
             log: db.log().map(Log::statistics),
         }
     }

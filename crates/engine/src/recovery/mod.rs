@@ -214,7 +214,8 @@ impl Recovered {
             position: self.end.position,
             timestamp: self.end.timestamp,
         };
-        let source = SegmentSource::new(Arc::clone(&storage), self.database);
+        let files = Arc::clone(&storage);
+        let source = SegmentSource::new(files, self.database, options.system_cache);
         db.instance.memory().buffer_cache.set_source(source);
         let log = Log::begin(storage, lock, settings, db.instance.slots(), end)?;
         let (after, slice) = (options.checkpoint_after, options.checkpoint_slice);
@@ -378,9 +379,11 @@ impl Attempt<'_> {
             reporter.progress.bytes_done = bytes;
             reporter.report_if_due();
         };
+        let system_cache = self.log_options.system_cache;
         let files = FilesOfImage {
-            reader: SegmentReader::new(self.storage),
+            reader: SegmentReader::new(self.storage).system_cache(system_cache),
             storage: self.shared.cloned(),
+            system_cache,
         };
         let read = image::read_image(options, &mut stream, Some(files), &mut report);
         let (db, head) = read.map_err(|error| {

@@ -20,13 +20,21 @@ pub(crate) struct SegmentReader<'s> {
     open: Option<(u64, Box<dyn StorageFile>)>,
     record: Vec<u8>,
     room: Room,
+    /// Whether the system may keep what was read.
+    system_cache: bool,
     /// Bytes that were read.
     pub(crate) bytes: u64,
 }
 
 impl<'s> SegmentReader<'s> {
     pub(crate) fn new(storage: &'s dyn Storage) -> Self {
-        Self { storage, open: None, record: Vec::new(), room: Room::default(), bytes: 0 }
+        let (record, room) = (Vec::new(), Room::default());
+        Self { storage, open: None, record, room, system_cache: true, bytes: 0 }
+    }
+
+    /// Lets the system keep what was read, or not.
+    pub(crate) fn system_cache(self, keeps: bool) -> Self {
+        Self { system_cache: keeps, ..self }
     }
 
     /// A block of the database with this id, checked against its checksums.
@@ -55,6 +63,9 @@ impl<'s> SegmentReader<'s> {
         }
         self.record.resize(len as usize, 0);
         let count = read_at_most(&**file, at, &mut self.record).map_err(failed)?;
+        if !self.system_cache {
+            file.was_read(at, len);
+        }
         self.bytes += len;
         let wrong = |why: String| damaged(&name, &format!("the record at {at}: {why}"));
         let (table, extents) =

@@ -7,13 +7,15 @@
 use std::cell::Cell;
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::extent_table::{Entry, ExtentTable};
 use super::reader::{check_header, damaged};
 use super::{HEADER, name_of};
 use crate::error::{Error, ErrorKind, Result};
-use crate::memory::pages::buffer_cache::{EvictedBytes, EvictedRecord};
+use crate::memory::pages::buffer_cache::{ColumnReads, EvictedBytes, EvictedRecord};
 use crate::storage::{Storage, StorageFile, read_at_most};
 
 /// Files that are kept open, and tables that are kept.
@@ -33,6 +35,17 @@ pub(crate) struct SegmentSource {
     /// Open files by their numbers, the one that was read last at the end.
     open: Mutex<Vec<(u64, Arc<dyn StorageFile>)>>,
     tables: Mutex<Tables>,
+    spent: Spent,
+    /// Whether the system may keep what was read.
+    system_cache: bool,
+}
+
+/// Reads, and nanoseconds that they took and what came after them.
+#[derive(Debug, Default)]
+struct Spent {
+    reads: AtomicU64,
+    waiting_ns: AtomicU64,
+    unpacking_ns: AtomicU64,
 }
 
 /// Tables of records, in the order of the files and the places in them.
@@ -52,9 +65,9 @@ thread_local! {
 }
 
 impl SegmentSource {
-    pub(crate) fn new(storage: Arc<dyn Storage>, database: [u8; 16]) -> Self {
+    pub(crate) fn new(storage: Arc<dyn Storage>, database: [u8; 16], system_cache: bool) -> Self {
         let (open, tables) = (Mutex::default(), Mutex::default());
-        Self { storage, database, open, tables }
+        Self { storage, database, open, tables, spent: Spent::default(), system_cache }
     }
 
     fn file(&self, number: u64) -> Result<Arc<dyn StorageFile>> {
@@ -119,15 +132,19 @@ impl SegmentSource {
         let place = first.place.start..last.place.end;
         let [mut stored, mut room] = ROOM.with(Cell::take);
         stored.resize((place.end - place.start) as usize, 0);
+        let mut unpacking = Duration::ZERO;
         let read = self.fill(record.file, place.start, &mut stored).and_then(|()| {
             group.iter().try_for_each(|Wanted { number, entry, place: of }| {
                 let start = (of.start - place.start) as usize;
                 let stored = &stored[start..start + entry.stored_len];
+                let begin = Instant::now();
                 let bytes = entry.bytes_in(stored, self.storage.compression(), &mut room);
+                unpacking += begin.elapsed();
                 let wrong = |why: String| self.wrong(record, &format!("extent {number} {why}"));
                 take(*number, bytes.map_err(wrong)?)
             })
         });
+        note(&self.spent.unpacking_ns, unpacking);
         for room in [&mut stored, &mut room] {
             room.truncate(ROOM_KEPT);
             room.shrink_to(ROOM_KEPT);
@@ -138,8 +155,15 @@ impl SegmentSource {
 
     /// Fills `bytes` with those of a file from a place on.
     fn fill(&self, file: u64, at: u64, bytes: &mut [u8]) -> Result<()> {
-        let count = read_at_most(&*self.file(file)?, at, bytes)
-            .map_err(|error| failed(&name_of(file), &error))?;
+        let begin = Instant::now();
+        let open = self.file(file)?;
+        let count =
+            read_at_most(&*open, at, bytes).map_err(|error| failed(&name_of(file), &error))?;
+        if !self.system_cache {
+            open.was_read(at, count as u64);
+        }
+        self.spent.reads.fetch_add(1, Relaxed);
+        note(&self.spent.waiting_ns, begin.elapsed());
         if count < bytes.len() {
             return Err(damaged(&name_of(file), &format!("it ends at {}", at + count as u64)));
         }
@@ -183,6 +207,17 @@ impl EvictedBytes for SegmentSource {
             }
         }
     }
+
+    fn figures(&self) -> ColumnReads {
+        let Spent { reads, waiting_ns, unpacking_ns } = &self.spent;
+        let took = |ns: &AtomicU64| Duration::from_nanos(ns.load(Relaxed));
+        let (waiting, unpacking) = (took(waiting_ns), took(unpacking_ns));
+        ColumnReads { count: reads.load(Relaxed), waiting, unpacking }
+    }
+}
+
+fn note(total: &AtomicU64, took: Duration) {
+    total.fetch_add(took.as_nanos() as u64, Relaxed);
 }
 
 /// What a table says of some extents, whose numbers ascend.

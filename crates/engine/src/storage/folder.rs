@@ -196,6 +196,12 @@ impl StorageFile for File {
         advise(self, 0, 0, libc::POSIX_FADV_RANDOM);
     }
 
+    fn was_read(&self, at: u64, len: u64) {
+        if len > 0 {
+            advise(self, at, len, libc::POSIX_FADV_DONTNEED);
+        }
+    }
+
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
         FileExt::write_at(self, bytes, at)
     }

@@ -125,6 +125,10 @@ pub trait StorageFile: Send + Sync + Debug {
     /// ahead. A hint, too.
     fn will_read_here_and_there(&self) {}
 
+    /// Says that these bytes are not read again soon, so that the system need not keep them. A
+    /// hint, too.
+    fn was_read(&self, _at: u64, _len: u64) {}
+
     /// Writes from a place on, and says how many bytes were taken.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use remanent_engine::{Database, Options, schema::TableStorage};
 use remanent_sql::{Freezing, Session, SqlDatabase};
@@ -115,6 +116,66 @@ fn plans_and_answers_are_those_of_memory() {
     drop(database);
     let database = place.open();
     compare(&mut database.session());
+}
+
+/// Scans that are under way when their table is emptied or dropped see all of it or nothing.
+#[test]
+fn tables_are_emptied_and_dropped_beside_scans() {
+    let place = Place::new("truncated");
+    let database = filled(&place);
+    let query = "select count(*), sum(id), sum(amount), min(note), max(note) from {t}";
+    let mut session = database.session();
+    let full = rows(&mut session, query, "in_memory");
+    let nothing = {
+        session.execute("create table nothing (like in_memory)").unwrap();
+        rows(&mut session, query, "nothing")
+    };
+    let (ended, seen) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 3]);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut session = database.session();
+                while !ended.load(Relaxed) {
+                    let what = match session.query(&query.replace("{t}", "in_pages"), &[]) {
+                        Ok(answer) => {
+                            let all = answer.rows.iter().map(|row| format!("{row:?}"));
+                            let all: Vec<_> = all.collect();
+                            assert!(all == full || all == nothing, "{all:?}");
+                            usize::from(all == nothing)
+                        }
+                        Err(error) => {
+                            assert_eq!(error.state().as_str(), "42P01", "{error}");
+                            2
+                        }
+                    };
+                    seen[what].fetch_add(1, Relaxed);
+                }
+            });
+        }
+        let create = format!("create table in_pages {COLUMNS} with (storage = paged)");
+        for turn in 0..6 {
+            let before = seen[0].load(Relaxed);
+            while seen[0].load(Relaxed) < before + 2 {
+                std::thread::yield_now();
+            }
+            if turn % 2 == 0 {
+                session.execute("truncate in_pages").unwrap();
+            } else {
+                session.execute("drop table in_pages").unwrap();
+                session.execute(&create).unwrap();
+            }
+            database.engine().checkpoint().unwrap();
+            session.execute("insert into in_pages select * from in_memory").unwrap();
+            session.execute("vacuum full in_pages").unwrap();
+            database.engine().checkpoint().unwrap();
+        }
+        ended.store(true, Relaxed);
+    });
+    assert!(seen[1].load(Relaxed) > 0, "{seen:?}");
+    compare(&mut session);
+    drop(session);
+    drop(database);
+    compare(&mut place.open().session());
 }
 
 #[test]

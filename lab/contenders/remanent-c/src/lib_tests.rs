@@ -77,10 +77,11 @@ fn a_set_is_connected_followed_and_disconnected() {
 
 #[test]
 fn a_writer_and_readers_share_a_database() {
-    let row = |id: i32, letter: u8| Row {
-        id,
-        hexkey: [id as i16, -1, 7],
-        payload: [letter; lab_harness::readers::PAYLOAD_LEN],
+    // Bytes, of which some are zero.
+    let row = |id: i32, letter: u8| {
+        let mut payload = [letter; lab_harness::readers::PAYLOAD_LEN];
+        payload[7] = 0;
+        Row { id, hexkey: [id as i16, -1, 7], payload }
     };
     for (number, setting) in SHARED.iter().enumerate() {
         let name = format!("lab-remanent-c-readers-{}-{number}", std::process::id());

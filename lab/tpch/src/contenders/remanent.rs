@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use datafusion::arrow::record_batch::RecordBatch;
 use lab_harness::Outcome;
-use remanent_engine::{Database, Durability, Options};
+use remanent_compression::Lz4;
+use remanent_engine::{Database, Durability, Folder, Options};
 use remanent_sql::{Session, SqlDatabase, Statement};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use super::{Engine, Setting};
+use super::device::{Device, SlowFolder};
+use super::{Engine, Reading, Setting};
 use crate::benchmark::Benchmark;
 use crate::benchmark::schema::{Table, Type};
 use crate::data::Data;
@@ -62,6 +64,8 @@ struct Paged {
     remanent: Remanent,
     setting: Setting,
     is_cold: bool,
+    /// What it is read from, if its speed is given.
+    device: Option<Arc<Device>>,
 }
 
 pub(super) fn version() -> String {
@@ -117,13 +121,25 @@ fn open(state: State, setting: &Setting) -> Outcome<Box<dyn Engine>> {
 }
 
 fn open_paged(setting: &Setting, state: State, is_cold: bool) -> Outcome<Box<dyn Engine>> {
-    let remanent = over(open_folder(setting, BUDGET)?, state, setting.threads)?;
-    Ok(Box::new(Paged { remanent, setting: setting.clone(), is_cold }))
+    let remanent = over(open_folder(setting, BUDGET, None)?, state, setting.threads)?;
+    let device = setting.device.map(|speed| Arc::new(Device::new(speed)));
+    Ok(Box::new(Paged { remanent, setting: setting.clone(), is_cold, device }))
 }
 
-fn open_folder(setting: &Setting, budget: u64) -> Outcome<Arc<Database>> {
+/// Opens the folder, behind a device if there is one.
+fn open_folder(
+    setting: &Setting,
+    budget: u64,
+    device: Option<&Arc<Device>>,
+) -> Outcome<Arc<Database>> {
     let options = Options::new().budget(budget).durability(Durability::Os).checkpoint_after(0);
-    Ok(Arc::new(remanent_compression::open_at(setting.folder.join("database"), options)?))
+    let path = setting.folder.join("database");
+    let Some(device) = device else {
+        return Ok(Arc::new(remanent_compression::open_at(path, options)?));
+    };
+    let folder = Folder::create(path)?.compressed_by(Arc::new(Lz4));
+    let storage = SlowFolder { folder, device: Arc::clone(device) };
+    Ok(Arc::new(Database::open_in(Arc::new(storage), options)?))
 }
 
 fn over(engine: Arc<Database>, state: State, threads: usize) -> Outcome<Remanent> {
@@ -211,7 +227,8 @@ impl Engine for Paged {
         // Opened again with the budget of the run.
         let nothing = SqlDatabase::new(Arc::new(Database::open(Options::new())?))?;
         self.remanent.session = nothing.session();
-        let engine = open_folder(&self.setting, self.setting.budget.unwrap_or(BUDGET))?;
+        let budget = self.setting.budget.unwrap_or(BUDGET);
+        let engine = open_folder(&self.setting, budget, self.device.as_ref())?;
         self.remanent = over(engine, self.remanent.state, self.setting.threads)?;
         Ok(())
     }
@@ -226,6 +243,7 @@ impl Engine for Paged {
             engine.set_buffer_cache(1);
         }
         engine.set_buffer_cache(0);
+        self.device.iter().for_each(|device| device.forget());
         for entry in std::fs::read_dir(self.setting.folder.join("database"))? {
             let file = File::open(entry?.path())?;
             rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
@@ -235,6 +253,12 @@ impl Engine for Paged {
 
     fn column_bytes(&self) -> Option<u64> {
         Some(self.remanent.session.database().engine().memory().read_back)
+    }
+
+    fn reading(&self) -> Option<Reading> {
+        let reads = self.remanent.session.database().engine().statistics().column_reads;
+        let device = self.device.as_ref().map(|device| device.busy());
+        Some(Reading { waiting: reads.waiting, unpacking: reads.unpacking, device })
     }
 
     fn query(&mut self, text: &str) -> Outcome<Vec<RecordBatch>> {

@@ -17,6 +17,7 @@
 use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::{OnceLock, PoisonError};
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::memory::Memory;
@@ -55,6 +56,32 @@ pub(crate) trait EvictedBytes: Send + Sync + Debug {
 
     /// Says that extents of a record, whose numbers ascend, are about to be read.
     fn will_read(&self, record: EvictedRecord, extents: &[usize]);
+
+    /// What reading took so far.
+    fn figures(&self) -> ColumnReads {
+        ColumnReads::default()
+    }
+}
+
+/// What it took to read columns again that were evicted: of all threads, since the database was
+/// opened. How many bytes it were is [`MemoryUse::read_back`](crate::MemoryUse::read_back).
+///
+/// # Examples
+/// ```
+/// use remanent_engine::{Database, Options};
+/// let db = Database::open(Options::new())?;
+/// assert_eq!(db.statistics().column_reads.count, 0, "nothing leaves memory here");
+/// # Ok::<(), remanent_engine::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ColumnReads {
+    /// Reads of files: columns that stand close to each other are read at once.
+    pub count: u64,
+    /// For how long files were waited for.
+    pub waiting: Duration,
+    /// For how long what had been read was checked and decompressed.
+    pub unpacking: Duration,
 }
 
 /// The segments that can be evicted. It lies outside the region: of addresses, and for one process.
@@ -103,6 +130,11 @@ impl BufferCache {
         self.source.get().map(|source| &**source).ok_or_else(|| {
             Error::new(ErrorKind::StorageFailed).because("the database has no segment files")
         })
+    }
+
+    /// What reading took so far.
+    pub(crate) fn column_reads(&self) -> ColumnReads {
+        self.source.get().map(|source| source.figures()).unwrap_or_default()
     }
 
     /// Adds a segment of which so many bytes can be evicted by `evict`. False if none can, since
