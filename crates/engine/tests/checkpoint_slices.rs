@@ -140,7 +140,7 @@ fn an_image_goes_a_part_at_a_time() -> Result<()> {
     const ROWS: i64 = 120;
     let path = folder("slices_image");
     let large = Options::new().budget(512 << 20).durability(Durability::Buffered);
-    let db = Database::open_at(&path, large.checkpoint_after(125 << 20).checkpoint_slice(8 << 20))?;
+    let db = Database::open_at(&path, large.checkpoint_after(125 << 20).checkpoint_slice(1 << 20))?;
     let table = db.create_table(schema())?;
     let insert = |id: i64| {
         let data = vec![id as u8; 1 << 20];

@@ -53,6 +53,11 @@ pub(crate) trait Engine {
         None
     }
 
+    /// Bytes of the files that it has loaded, if it has any.
+    fn disk_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// What else is known of reading columns again, where some are not in memory.
     fn reading(&self) -> Option<Reading> {
         None

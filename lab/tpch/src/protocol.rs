@@ -49,6 +49,9 @@ pub(crate) struct Reply {
     /// Bytes that the loaded tables hold, in memory and files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) held_bytes: Option<u64>,
+    /// Bytes of its files, if it has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) disk_bytes: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rows: Option<Answer>,
     /// Bytes that came from the device meanwhile, and of columns that came back to memory.

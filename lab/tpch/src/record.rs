@@ -61,6 +61,7 @@ pub(crate) struct Loaded {
     pub(crate) wall_ns: u64,
     pub(crate) cpu_ns: u64,
     pub(crate) held_bytes: Option<u64>,
+    pub(crate) disk_bytes: Option<u64>,
 }
 
 /// A contender that could not be measured.
@@ -163,6 +164,9 @@ fn of_loading(header: &Header, scale: f64, loaded: &Loaded) -> Value {
     if let Some(held) = loaded.held_bytes {
         record["held_bytes"] = json!(held);
         record["bytes_per_data_byte"] = json!(held as f64 / loaded.text_bytes as f64);
+    }
+    if let Some(bytes) = loaded.disk_bytes {
+        record["disk_bytes"] = json!(bytes);
     }
     record
 }

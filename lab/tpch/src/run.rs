@@ -127,6 +127,7 @@ fn start_and_load(
         wall_ns: reply.wall_ns,
         cpu_ns: reply.cpu_ns,
         held_bytes: reply.held_bytes,
+        disk_bytes: reply.disk_bytes,
     };
     Ok((process, loaded))
 }

@@ -49,7 +49,13 @@ fn answer(engine: &mut dyn Engine, data: &Data, request: &Request) -> Outcome<Re
             let took = clock.elapsed();
             let held_bytes = Some(footprint.held_bytes()?);
             engine.prepare(data)?;
-            Ok(Reply { wall_ns: took.wall_ns, cpu_ns: took.cpu_ns, held_bytes, ..Reply::default() })
+            Ok(Reply {
+                wall_ns: took.wall_ns,
+                cpu_ns: took.cpu_ns,
+                held_bytes,
+                disk_bytes: engine.disk_bytes(),
+                ..Reply::default()
+            })
         }
         Request::Query { query, rows } => {
             engine.before_query()?;

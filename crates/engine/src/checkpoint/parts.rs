@@ -180,7 +180,7 @@ impl CheckpointInParts for Parts {
         let Self::Removing { files, position, bytes } = self else { return Ok(None) };
         if most == u64::MAX {
             files.all(storage).map_err(failed)?;
-        } else if files.some(storage).map_err(failed)? {
+        } else if files.some(storage, most).map_err(failed)? {
             return Ok(None);
         }
         let count = if most == u64::MAX { usize::MAX } else { 1 };

@@ -10,8 +10,8 @@ use std::io;
 use super::NEW_IMAGE;
 use crate::storage::{Storage, StorageFile};
 
-/// Bytes that are cut at once: less than a millisecond's work.
-const CUT_BYTES: u64 = 16 << 20;
+/// Bytes that are cut at once, for each that a slice may write: they take less than its time.
+const CUT_EACH: u64 = 16;
 
 /// Files that are not needed any more.
 #[derive(Debug, Default)]
@@ -37,11 +37,11 @@ impl Removal {
         names.into_iter().try_for_each(|name| storage.remove(&name))
     }
 
-    /// Removes one, or a part of one; whether there was any.
+    /// Removes one, or a part of one, in the time of writing so many bytes; whether there was any.
     ///
     /// # Errors
     /// The system's error.
-    pub(super) fn some(&mut self, storage: &dyn Storage) -> io::Result<bool> {
+    pub(super) fn some(&mut self, storage: &dyn Storage, most: u64) -> io::Result<bool> {
         if self.going.is_none()
             && let Some(name) = self.images.pop()
         {
@@ -51,7 +51,7 @@ impl Removal {
             self.going = Some((file, len));
         }
         if let Some((file, len)) = &mut self.going {
-            *len = len.saturating_sub(CUT_BYTES);
+            *len = len.saturating_sub(most.saturating_mul(CUT_EACH));
             // What cannot be cut goes as a whole.
             if *len == 0 || file.set_len(*len).is_err() {
                 self.end_cutting(storage)?;

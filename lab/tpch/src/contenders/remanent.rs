@@ -255,6 +255,11 @@ impl Engine for Paged {
         Some(self.remanent.session.database().engine().memory().read_back)
     }
 
+    fn disk_bytes(&self) -> Option<u64> {
+        let entries = std::fs::read_dir(self.setting.folder.join("database")).ok()?;
+        entries.map(|entry| Some(entry.ok()?.metadata().ok()?.len())).sum()
+    }
+
     fn reading(&self) -> Option<Reading> {
         let reads = self.remanent.session.database().engine().statistics().column_reads;
         let device = self.device.as_ref().map(|device| device.busy());
