@@ -243,7 +243,11 @@ impl Engine for Paged {
             engine.set_buffer_cache(1);
         }
         engine.set_buffer_cache(0);
-        self.device.iter().for_each(|device| device.forget());
+        if let Some(device) = &self.device {
+            // It stands for the one that is there.
+            device.forget();
+            return Ok(());
+        }
         for entry in std::fs::read_dir(self.setting.folder.join("database"))? {
             let file = File::open(entry?.path())?;
             rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
