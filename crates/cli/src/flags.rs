@@ -21,7 +21,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 39] = [
+const FLAGS: [Flag; 40] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),

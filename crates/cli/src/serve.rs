@@ -17,7 +17,7 @@ use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{options, refused};
 use crate::sizes;
 
-const FLAG_NAMES: [&str; 20] = [
+const FLAG_NAMES: [&str; 21] = [
     "listen",
     "trust",
     "certificate",

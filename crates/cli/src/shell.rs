@@ -14,7 +14,7 @@ use crate::flags::{self, Flags};
 use crate::outcome::{Failure, Outcome, answer, say};
 use crate::recovering::{end_progress, options};
 
-pub(crate) const FLAG_NAMES: [&str; 18] = [
+pub(crate) const FLAG_NAMES: [&str; 19] = [
     "command",
     "file",
     "create",
