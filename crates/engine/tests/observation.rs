@@ -4,7 +4,9 @@
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use remanent_engine::schema::{ColumnType, IndexSchema, SetOrder, SetSchema, TableSchema, Value};
+use remanent_engine::schema::{
+    ColumnType, IndexSchema, SetOrder, SetSchema, TableSchema, TableStorage, Value,
+};
 use remanent_engine::{
     ColumnHandle, Database, Durability, ErrorKind, MemoryUse, Options, Result, RowId, Table,
     TransactionOptions,
@@ -339,4 +341,28 @@ fn others_go_on_while_tables_are_measured() -> Result<()> {
     })?;
     db.reclaim();
     check_tables(&db)
+}
+
+/// Indexes stay in memory: docs/paged-tables.md says how much that is, and so does the database.
+#[test]
+fn what_indexes_take_is_shown() {
+    const MANY: u64 = 1 << 18;
+    let db = Database::open(Options::new().budget(256 << 20)).expect("it opens");
+    let schema = TableSchema::new("T").column("id", ColumnType::I64);
+    let schema = schema.column("other", ColumnType::I64).primary_key(["id"]);
+    let schema = schema.ordered_index("pair", ["other", "id"]).hash_index("hash", ["id"]);
+    let table = db.create_table(schema.storage(TableStorage::Paged)).expect("it is new");
+    let mixed = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 2) as i64;
+    let rows = (0..MANY).map(|i| [mixed(i), i as i64 % 1000].map(|it| Some(Value::I64(it))));
+    db.write(|tx| tx.insert_all_values(&table, rows.clone())).expect("there is room");
+    db.freeze_all(&table).expect("they are frozen");
+    let of_table = &db.memory_by_table().expect("there are slots")[0];
+    let by_row = of_table.indexes.iter().map(|index| index.bytes as f64 / MANY as f64);
+    let by_row: Vec<_> = by_row.collect();
+    let expected = [8.0..15.0, 14.0..22.0, 30.0..40.0];
+    assert_eq!(by_row.len(), expected.len());
+    for (bytes, expected) in by_row.iter().zip(&expected) {
+        assert!(expected.contains(bytes), "{by_row:?} bytes a row");
+    }
+    assert_eq!(of_table.index_bytes(), db.memory().indexes);
 }
