@@ -669,12 +669,15 @@ fn a_row_is_read_at_once() {
         db.set_buffer_cache(1);
         assert_eq!(db.memory().cached, 0);
         counted.reads.store(MANY, Relaxed);
+        let before = db.statistics().column_reads.count;
         let tx = db.begin_read().expect("there are slots");
         let row = tx.find(&table, primary, &[Value::I64(id)]).expect("it is read");
         let text = text_of(id);
         let values: Vec<_> = row.expect("it is there").values().collect();
         assert_eq!(values, row_of(id, &text).map(|it| it.unwrap_or(Value::Null)));
-        MANY - counted.reads.load(Relaxed)
+        let reads = MANY - counted.reads.load(Relaxed);
+        assert_eq!(db.statistics().column_reads.count - before, reads, "as they are counted");
+        reads
     };
     // The file is opened, and its header checked.
     assert_eq!(reads_of(7), 3);

@@ -84,6 +84,7 @@ impl SegmentSource {
         let file: Arc<dyn StorageFile> = self.storage.open(&name).map_err(failed)?.into();
         let mut header = [0; HEADER];
         read_at_most(&*file, 0, &mut header).map_err(failed)?;
+        self.spent.reads.fetch_add(1, Relaxed);
         check_header(&header, self.database, number).map_err(|why| damaged(&name, why))?;
         file.will_read_here_and_there();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

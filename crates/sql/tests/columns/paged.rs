@@ -118,6 +118,15 @@ fn plans_and_answers_are_those_of_memory() {
     compare(&mut database.session());
 }
 
+/// Ends the readers, also where a check fails.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
+    }
+}
+
 /// Scans that are under way when their table is emptied or dropped see all of it or nothing.
 #[test]
 fn tables_are_emptied_and_dropped_beside_scans() {
@@ -132,7 +141,8 @@ fn tables_are_emptied_and_dropped_beside_scans() {
     };
     let (ended, seen) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 3]);
     std::thread::scope(|scope| {
-        for _ in 0..2 {
+        let _ending = Ending(&ended);
+        let readers = [(); 2].map(|()| {
             scope.spawn(|| {
                 let mut session = database.session();
                 while !ended.load(Relaxed) {
@@ -150,12 +160,13 @@ fn tables_are_emptied_and_dropped_beside_scans() {
                     };
                     seen[what].fetch_add(1, Relaxed);
                 }
-            });
-        }
+            })
+        });
         let create = format!("create table in_pages {COLUMNS} with (storage = paged)");
         for turn in 0..6 {
             let before = seen[0].load(Relaxed);
             while seen[0].load(Relaxed) < before + 2 {
+                assert!(readers.iter().all(|reader| !reader.is_finished()), "one has failed");
                 std::thread::yield_now();
             }
             if turn % 2 == 0 {
@@ -169,7 +180,6 @@ fn tables_are_emptied_and_dropped_beside_scans() {
             session.execute("vacuum full in_pages").unwrap();
             database.engine().checkpoint().unwrap();
         }
-        ended.store(true, Relaxed);
     });
     assert!(seen[1].load(Relaxed) > 0, "{seen:?}");
     compare(&mut session);

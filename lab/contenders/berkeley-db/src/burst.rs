@@ -5,16 +5,15 @@
 //! dropped. Pairs are handed over in slices whose loop is in C, where a pair is a key and, behind
 //! it, its value. Reading in order is the bulk read of `pairs`.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::mem::offset_of;
-use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
 use lab_harness::burst::{Burst, BurstStore};
 use lab_harness::pairs::{KEY_LEN, Pair, Seen, VALUE_LEN};
-use lab_harness::{Location, Medium, Outcome, Promise, Setting};
+use lab_harness::{Location, Outcome, Promise, Setting};
 
-use crate::database::{FILE, LOG_IN_MEMORY, NOSYNC, TRANSACTIONS, WRITE_NOSYNC, check};
+use crate::database::{check, place_of};
 use crate::pairs::show_all_from;
 
 /// The log buffer of a log in files, as for small pairs.
@@ -77,22 +76,11 @@ pub(crate) fn open(
     if snapshots > 0 {
         return Err("it is opened for one thread here, without the locks that readers need".into());
     }
-    let home = match setting.medium {
-        Medium::Memory => None,
-        _ => Some(CString::new(location.files()?.as_os_str().as_bytes())?),
-    };
-    let promise = match setting.promise {
-        Promise::None => 0,
-        Promise::Memory => TRANSACTIONS | LOG_IN_MEMORY,
-        Promise::Buffered => TRANSACTIONS | NOSYNC,
-        Promise::Os => TRANSACTIONS | WRITE_NOSYNC,
-        Promise::Disk => TRANSACTIONS,
-    };
+    let (home, flags) = place_of(setting, location)?;
     let log_bytes = match setting.promise {
         Promise::Memory => location.rows * LOG_BYTES_OF_PAIR + LOG_BUFFER_BYTES,
         _ => LOG_BUFFER_BYTES,
     };
-    let flags = promise | if home.is_some() { FILE } else { 0 };
     let home_text = home.as_ref().map_or(ptr::null(), |home| home.as_ptr());
     let cache_bytes = location.data_bytes * 4 + (64 << 20);
     let log_bytes = u32::try_from(log_bytes.min(LOG_BYTES_MAX))?;

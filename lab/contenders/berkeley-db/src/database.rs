@@ -127,10 +127,20 @@ fn open(
     flags: c_int,
     cache_bytes: u64,
 ) -> Outcome<*mut Handle> {
-    let home = match setting.medium {
-        Medium::Memory => None,
-        _ => Some(CString::new(location.files()?.as_os_str().as_bytes())?),
-    };
+    let (home, kept) = place_of(setting, location)?;
+    let home = home.as_ref().map_or(ptr::null(), |home| home.as_ptr());
+    let mut handle = ptr::null_mut();
+    // SAFETY: `home` is null or ends in a zero and outlives the call; `handle` is a live local
+    // that receives the handle on success.
+    check(unsafe { lab_bdb_open(home, kept | flags, cache_bytes, &mut handle) })?;
+    Ok(handle)
+}
+
+/// The folder of a setting, if it has one, and the flags of its promise.
+pub(crate) fn place_of(
+    setting: &Setting,
+    location: &Location<'_>,
+) -> Outcome<(Option<CString>, c_int)> {
     let promise = match setting.promise {
         Promise::None => 0,
         Promise::Memory => TRANSACTIONS | LOG_IN_MEMORY,
@@ -138,13 +148,13 @@ fn open(
         Promise::Os => TRANSACTIONS | WRITE_NOSYNC,
         Promise::Disk => TRANSACTIONS,
     };
-    let place = if home.is_some() { FILE } else { 0 };
-    let home = home.as_ref().map_or(ptr::null(), |home| home.as_ptr());
-    let mut handle = ptr::null_mut();
-    // SAFETY: `home` is null or ends in a zero and outlives the call; `handle` is a live local
-    // that receives the handle on success.
-    check(unsafe { lab_bdb_open(home, promise | place | flags, cache_bytes, &mut handle) })?;
-    Ok(handle)
+    match setting.medium {
+        Medium::Memory => Ok((None, promise)),
+        _ => {
+            let home = CString::new(location.files()?.as_os_str().as_bytes())?;
+            Ok((Some(home), promise | FILE))
+        }
+    }
 }
 
 impl SensorStore for Database {

@@ -4,19 +4,16 @@
 //! by `close`, or when it is dropped; a `Commits` is the same with a free-threaded handle. Reading
 //! in order asks for as many pairs as 4 MiB hold and goes over them as the macros of db.h do.
 
-use std::ffi::{CString, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use lab_harness::pairs::{
     CommitStore, Committer, KEY_LEN, Key, Pair, PairStore, Seen, VALUE_LEN, Value,
 };
 use lab_harness::readers::Ended;
-use lab_harness::{Location, Medium, Outcome, Promise, Setting};
+use lab_harness::{Location, Outcome, Setting};
 
-use crate::database::{
-    Done, FILE, LOG_IN_MEMORY, NOSYNC, SHARED, TRANSACTIONS, WRITE_NOSYNC, check, done,
-};
+use crate::database::{Done, SHARED, check, done, place_of};
 
 const RECOVER: c_int = 64;
 
@@ -94,18 +91,8 @@ pub(crate) fn open_commits(setting: &Setting, location: &Location<'_>) -> Outcom
 }
 
 fn open_with(setting: &Setting, location: &Location<'_>, flags: c_int) -> Outcome<Pairs> {
-    let home = match setting.medium {
-        Medium::Memory => None,
-        _ => Some(CString::new(location.files()?.as_os_str().as_bytes())?),
-    };
-    let promise = match setting.promise {
-        Promise::None => 0,
-        Promise::Memory => TRANSACTIONS | LOG_IN_MEMORY,
-        Promise::Buffered => TRANSACTIONS | NOSYNC,
-        Promise::Os => TRANSACTIONS | WRITE_NOSYNC,
-        Promise::Disk => TRANSACTIONS,
-    };
-    let flags = flags | promise | if home.is_some() { FILE } else { 0 };
+    let (home, kept) = place_of(setting, location)?;
+    let flags = flags | kept;
     let home_text = home.as_ref().map_or(ptr::null(), |home| home.as_ptr());
     let cache_bytes = match setting.variant {
         "32mb" => SMALL_CACHE_BYTES,

@@ -59,9 +59,8 @@ impl Device {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for a part of a file; when all of it is in memory.
-    fn ask(&self, file: &Arc<str>, at: u64, len: u64) -> Instant {
-        let now = Instant::now();
+    /// Asks for a part of a file at a moment; when all of it is in memory.
+    fn ask(&self, now: Instant, file: &Arc<str>, at: u64, len: u64) -> Instant {
         let mut queue = self.queue();
         let mut last = now;
         let of_page = Duration::from_secs_f64(PAGE as f64 / self.bytes_per_second);
@@ -142,18 +141,22 @@ impl StorageFile for SlowFile {
     }
 
     fn read_at(&self, at: u64, bytes: &mut [u8]) -> io::Result<usize> {
-        let ready = self.device.ask(&self.name, at, bytes.len() as u64);
+        let ready = self.device.ask(Instant::now(), &self.name, at, bytes.len() as u64);
         thread::sleep(ready.saturating_duration_since(Instant::now()));
         self.file.read_at(at, bytes)
     }
 
     fn will_read(&self, at: u64, len: u64) {
-        self.device.ask(&self.name, at, len);
+        self.device.ask(Instant::now(), &self.name, at, len);
         self.file.will_read(at, len);
     }
 
     fn will_read_here_and_there(&self) {
         self.file.will_read_here_and_there();
+    }
+
+    fn was_read(&self, at: u64, len: u64) {
+        self.file.was_read(at, len);
     }
 
     fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {

@@ -6,19 +6,16 @@
 //! the cache is emptied before each key, and reads of segment files are counted. What always holds:
 //! a figure is shown only if all values were right.
 
-use std::fmt::Debug;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::SystemTime;
 
 use lab_harness::clock::pin_to;
 use lab_harness::{Clock, Outcome, last_core, machine};
 use remanent_engine::schema::{ColumnType, TableSchema, TableStorage, Value};
-use remanent_engine::{Compression, Database, Durability, Options, Storage, StorageFile, Table};
+use remanent_engine::{Database, Durability, Options, Table};
 use serde_json::json;
 
 use crate::record::spread_of;
@@ -40,11 +37,8 @@ pub(crate) fn run(out: &Path, rounds: u32, quick: bool) -> Outcome<ExitCode> {
     std::fs::create_dir_all(out)?;
     let folder = out.join("paged-points");
     let _ = std::fs::remove_dir_all(&folder);
-    let reads = Arc::new(AtomicU64::new(0));
-    let storage = Counted { folder: remanent_compression::folder(&folder)?, reads };
-    let reads = Arc::clone(&storage.reads);
     let options = Options::new().budget(2 << 30).durability(Durability::Os).checkpoint_after(0);
-    let db = Database::open_in(Arc::new(storage), options)?;
+    let db = remanent_compression::open_at(&folder, options)?;
     let (rows, keys) = if quick { (ROWS / 10, KEYS / 10) } else { (ROWS, KEYS) };
     let tables = [("InMemory", TableStorage::Memory), ("Paged", TableStorage::Paged)];
     let tables = tables.map(|(name, storage)| fill(&db, name, storage, rows));
@@ -67,9 +61,9 @@ pub(crate) fn run(out: &Path, rounds: u32, quick: bool) -> Outcome<ExitCode> {
     let (mut most, mut all) = (0, 0);
     for key in 0..COLD_KEYS {
         db.set_buffer_cache(1);
-        reads.store(0, Relaxed);
+        let before = db.statistics().column_reads.count;
         read(&db, &tables[1], [id(key, rows)].into_iter())?;
-        let count = reads.load(Relaxed);
+        let count = db.statistics().column_reads.count - before;
         (most, all) = (most.max(count), all + count);
         counts[(count as usize).min(4)] += 1;
     }
@@ -143,87 +137,4 @@ fn read(db: &Database, table: &Table, ids: impl Iterator<Item = i64>) -> Outcome
         }
     }
     Ok(())
-}
-
-/// A folder that counts reads of segment files.
-#[derive(Debug)]
-struct Counted<S> {
-    folder: S,
-    reads: Arc<AtomicU64>,
-}
-
-#[derive(Debug)]
-struct CountedFile {
-    file: Box<dyn StorageFile>,
-    reads: Option<Arc<AtomicU64>>,
-}
-
-impl<S> Counted<S> {
-    fn counted(&self, name: &str, file: Box<dyn StorageFile>) -> Box<dyn StorageFile> {
-        let reads = name.starts_with("segments-").then(|| Arc::clone(&self.reads));
-        Box::new(CountedFile { file, reads })
-    }
-}
-
-impl<S: Storage> Storage for Counted<S> {
-    fn names(&self) -> io::Result<Vec<String>> {
-        self.folder.names()
-    }
-
-    fn create(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
-        Ok(self.counted(name, self.folder.create(name)?))
-    }
-
-    fn open(&self, name: &str) -> io::Result<Box<dyn StorageFile>> {
-        Ok(self.counted(name, self.folder.open(name)?))
-    }
-
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.folder.rename(from, to)
-    }
-
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.folder.remove(name)
-    }
-
-    fn sync_names(&self) -> io::Result<()> {
-        self.folder.sync_names()
-    }
-
-    fn lock(&self) -> io::Result<Box<dyn Debug + Send + Sync>> {
-        self.folder.lock()
-    }
-
-    fn compression(&self) -> Option<&dyn Compression> {
-        self.folder.compression()
-    }
-}
-
-impl StorageFile for CountedFile {
-    fn len(&self) -> io::Result<u64> {
-        self.file.len()
-    }
-
-    fn read_at(&self, at: u64, bytes: &mut [u8]) -> io::Result<usize> {
-        if let Some(reads) = &self.reads {
-            reads.fetch_add(1, Relaxed);
-        }
-        self.file.read_at(at, bytes)
-    }
-
-    fn will_read(&self, at: u64, len: u64) {
-        self.file.will_read(at, len);
-    }
-
-    fn write_at(&self, at: u64, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write_at(at, bytes)
-    }
-
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.file.set_len(len)
-    }
-
-    fn sync(&self) -> io::Result<()> {
-        self.file.sync()
-    }
 }

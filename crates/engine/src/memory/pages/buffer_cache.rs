@@ -76,7 +76,8 @@ pub(crate) trait EvictedBytes: Send + Sync + Debug {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ColumnReads {
-    /// Reads of files: columns that stand close to each other are read at once.
+    /// Reads of files: columns that stand close to each other are read at once, and a file that is
+    /// opened has a header.
     pub count: u64,
     /// For how long files were waited for.
     pub waiting: Duration,
