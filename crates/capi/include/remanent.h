@@ -664,6 +664,13 @@ typedef struct rem_savepoint {
 // The log does not reach back so far: a checkpoint has removed what was there.
 #define REM_LOG_POSITION_GONE 41
 
+// Another replica of the group takes changes; this one can be read.
+#define REM_NOT_LEADER 42
+
+// The group has lost its leader, or a majority, before it was known to have the commit: it may or
+// may not be there.
+#define REM_NOT_REPLICATED 43
+
 // The handle refers to nothing, or not any more.
 #define REM_BAD_HANDLE 1000
 

@@ -85,6 +85,9 @@ impl Dump {
                 }
             }
             LogEntryKind::Close => write!(out, "closed")?,
+            LogEntryKind::Entry { term, index } => {
+                write!(out, "entry {index} of term {term}")?;
+            }
             _ => write!(out, "something newer than this program")?,
         }
         writeln!(out, "{}", if entry.synced_before { "; all before it was synced" } else { "" })?;

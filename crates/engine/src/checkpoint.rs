@@ -18,8 +18,11 @@ use std::io;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::ImageHead;
+use crate::log::EntryId;
 use crate::log::file::{self, new_database_id};
+use crate::log::group_file::GroupFile;
 use crate::log::head;
+use crate::log::writer::no_group;
 use crate::memory::atomic::Relaxed;
 use crate::segment_files::number_of;
 use crate::storage::{Storage, number_in, numbered};
@@ -146,7 +149,31 @@ fn older_images(storage: &dyn Storage, timestamp: u64) -> io::Result<Vec<String>
     Ok(storage.names()?.into_iter().filter(is_older).collect())
 }
 
+/// Makes a copy of a replica in another storage.
+///
+/// # Errors
+/// As [`Database::backup`]; `NotReplicated` if no majority gets to have what is copied.
+pub(crate) fn copy_replica(db: &Database, target: &dyn Storage) -> Result<EntryId> {
+    let failed = |error: io::Error| storage_failed(&error);
+    let _lock = target.lock().map_err(failed)?;
+    let Some(log) = db.instance.log() else { return Err(no_group()) };
+    let (point, position) = parts::begin_in_group(log)?;
+    let head = ImageHead { database: log.database(), position, ..ImageHead::default() };
+    let Some(point) = point else { return Err(no_group()) };
+    let mut image = NewImage::begin(&db.instance, target, head, None)?;
+    let seen = log.group().map_or(0, |group| log.seen(group));
+    let id = point.id;
+    let written = image.write_all(&db.instance, target, || {
+        parts::wait_for_group(log, seen)?;
+        let points = vec![point];
+        let file = GroupFile { database: log.database(), points, ..GroupFile::default() };
+        file.write(target).map_err(failed)
+    });
+    image.end(&db.instance, target);
+    written.map(|_| id)
+}
+
 #[cold]
-fn storage_failed(error: &io::Error) -> Error {
+pub(crate) fn storage_failed(error: &io::Error) -> Error {
     Error::new(ErrorKind::StorageFailed).because(error.to_string())
 }

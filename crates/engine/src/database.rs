@@ -765,6 +765,18 @@ impl Database {
         reclaim::drain_all(&self.instance);
     }
 
+    /// Fails if nothing may be written.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.instance.check_writable()
+    }
+
+    /// Begins a transaction that repeats what is logged already.
+    pub(crate) fn begin_replay(&self, options: TransactionOptions) -> Result<WriteTransaction<'_>> {
+        self.instance.checkpoint_if_due();
+        let options = TransactionOptions { is_replay: true, ..options };
+        WriteTransaction::begin_with(&self.instance, &options)
+    }
+
     /// Whether it may be written; and a checkpoint, if one is due.
     #[inline]
     fn before_writing(&self) -> Result<()> {

@@ -236,6 +236,11 @@ error_kinds! {
     DatabaseReadOnly = 40, "25006", "the database can only be read";
     /// The log does not reach back so far: a checkpoint has removed what was there.
     LogPositionGone = 41, "55R02", "the log does not reach back so far";
+    /// Another replica of the group takes changes; this one can be read.
+    NotLeader = 42, "25006", "this replica does not lead its group";
+    /// The group has lost its leader, or a majority, before it was known to have the commit: it may
+    /// or may not be there.
+    NotReplicated = 43, "57P04", "it is not known whether the group has the commit";
 }
 
 impl Error {

@@ -275,7 +275,7 @@ impl Instance {
         if self.read_only.load(Relaxed) {
             return Err(self.read_only());
         }
-        self.log().map_or(Ok(()), Log::check)
+        self.log().map_or(Ok(()), Log::check_writable)
     }
 
     #[cold]
@@ -310,6 +310,13 @@ impl Instance {
     pub(crate) fn caches(&self) -> impl Iterator<Item = &Cache> {
         let slots = self.memory.header().slots_used.load(SeqCst) as usize;
         (0..slots).filter_map(|number| cache(&self.memory, slot(&self.memory, number)))
+    }
+
+    /// Makes the lists of free rows anew, which repeating what was logged leaves in no order.
+    pub(crate) fn thread_free_rows(&self) {
+        for core in self.catalog.all() {
+            self.memory.get(core.root).directory.thread_free(&self.memory);
+        }
     }
 
     /// Counts from here on: what was repeated from the log has happened before.

@@ -35,6 +35,7 @@ mod options;
 mod owned;
 mod recovery;
 mod replay;
+mod replica;
 mod seed;
 mod segment_files;
 mod slot;
@@ -58,6 +59,7 @@ pub use log::reader::Damage;
 pub use log::record::Operation as LogOperation;
 pub use log::writer::LogStatistics;
 pub use log::{Batch, Durability, LogEntry, LogEntryKind, LogFeed, LoggedCommit, Progress};
+pub use log::{EntryId, EntryTap, ReplicaEntry};
 #[doc(hidden)]
 pub use memory::Blocks;
 pub use memory::{CallerMemory, ColumnReads, MemoryUse, Purpose};
@@ -69,6 +71,7 @@ pub use owned::{
 };
 pub use recovery::{ImageInfo, RecoverUntil, Salvaged};
 pub use remanent_schema as schema;
+pub use replica::{Applied, Applier, Replica};
 pub use storage::{Compression, Folder, Storage, StorageFile};
 pub use table::read::lookup::{Cursor, Find};
 pub use table::read::scan::BATCH_ROWS;

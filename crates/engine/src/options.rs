@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::writer::{BUFFER_MIN, FILE_MIN, LogSettings};
+use crate::log::writer::{BUFFER_MIN, FILE_MIN, LogSettings, no_group};
 use crate::log::{Batch, Durability, Progress};
 use crate::memory::region::physical_memory;
 use crate::memory::{CallerMemory, MemoryUse};
@@ -570,6 +570,14 @@ impl LogOptions {
     }
 
     /// The settings, with what depends on the budget filled in.
+    /// Checks what a database cannot promise that no group of replicas shares.
+    pub(crate) fn check_alone(&self) -> Result<()> {
+        match self.durability.is_of_group() {
+            false => Ok(()),
+            true => Err(no_group()),
+        }
+    }
+
     pub(crate) fn resolve(&self, budget: u64) -> LogSettings {
         let buffer_size = match self.buffer_size {
             0 => ((budget / 64) as usize).clamp(BUFFER_MIN, 1 << 20),

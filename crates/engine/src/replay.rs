@@ -17,7 +17,7 @@ use crate::definition::Definition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::record::{Operation, Operations};
 use crate::memory::AllocationClass;
-use crate::memory::atomic::{Acquire, Release};
+use crate::memory::atomic::{Acquire, Relaxed, Release};
 use crate::table::Table;
 use crate::table::columns::bulk_segment::SEGMENT_ROWS;
 use crate::table::rows::change::ChangedRow;
@@ -36,6 +36,9 @@ pub(crate) struct Replay<'d> {
     tables: HashMap<u32, Table>,
     transaction: Option<WriteTransaction<'d>>,
     changes: usize,
+    /// Whether others read meanwhile, and the timestamp of what was repeated last.
+    is_watched: bool,
+    timestamp: u64,
     freezes: bool,
     filled: FilledSegments,
 }
@@ -62,7 +65,56 @@ struct Applied {
 impl<'d> Replay<'d> {
     pub(crate) fn new(db: &'d Database) -> Self {
         let (tables, filled) = (HashMap::new(), FilledSegments::default());
-        Self { db, tables, transaction: None, changes: 0, freezes: false, filled }
+        let (transaction, changes, freezes) = (None, 0, false);
+        Self { db, tables, transaction, changes, is_watched: false, timestamp: 0, freezes, filled }
+    }
+
+    /// In a database that others read: they see whole commits, at the timestamps that these have.
+    pub(crate) fn watched(mut self) -> Self {
+        self.is_watched = true;
+        self
+    }
+
+    /// Repeats a transaction that was committed at a timestamp, and says how many rows it changed.
+    ///
+    /// # Errors
+    /// As [`Replay::commit`]; `TableBusy` if rows that it takes the place of, or indexes that it
+    /// drops, are still read. What is not committed by then is taken back.
+    pub(crate) fn commit_at(&mut self, operations: &[u8], timestamp: u64) -> Result<u64> {
+        self.make_way(operations).inspect_err(|_| self.roll_back())?;
+        self.timestamp = timestamp;
+        self.commit(operations).inspect_err(|_| self.roll_back())
+    }
+
+    /// Sees to it that a transaction finds no versions where it inserts rows, and that one that
+    /// changes tables begins one of its own.
+    fn make_way(&mut self, operations: &[u8]) -> Result<()> {
+        let (mut all, mut drained) = (Operations::behind(operations, None), false);
+        loop {
+            let (table, row) = match all.next() {
+                Ok(Some(Operation::Insert { table, row, .. })) => (table, row),
+                Ok(Some(Operation::Define { .. })) => return self.end_transaction(),
+                Ok(Some(_)) => continue,
+                // What is wrong with the rest is found when it is applied.
+                Ok(None) | Err(_) => return Ok(()),
+            };
+            let Ok(table) = self.table(table) else { continue };
+            let at = TableAt { memory: self.db.instance.memory(), core: &table.core };
+            if !at.is_taken(row) {
+                continue;
+            }
+            if !drained {
+                self.end_transaction()?;
+                reclaim::drain_all(&self.db.instance);
+                drained = true;
+            }
+            if at.is_taken(row) {
+                return Err(Error::new(ErrorKind::TableBusy).because(format!(
+                    "row {row} of `{}`, which was deleted and given away again, is still read",
+                    table.name()
+                )));
+            }
+        }
     }
 
     /// Whether rows become columns that seem to have been columns.
@@ -118,6 +170,9 @@ impl<'d> Replay<'d> {
     pub(crate) fn end_transaction(&mut self) -> Result<()> {
         self.changes = 0;
         if let Some(tx) = self.transaction.take() {
+            if self.is_watched {
+                self.db.instance.memory().header().commit.0.next.store(self.timestamp, Relaxed);
+            }
             tx.commit()?;
         }
         for (table, number) in std::mem::take(&mut self.filled.filled) {
@@ -176,10 +231,7 @@ impl<'d> Replay<'d> {
     pub(crate) fn define(&mut self, bytes: &[u8]) -> Result<()> {
         self.tables.clear();
         let definition = Definition::from_bytes(bytes).ok_or_else(|| damaged("a definition"))?;
-        self.transaction()?.repeat(definition).map_err(|error| match error.is_out_of_memory() {
-            true => error,
-            false => damaged(error.to_string()),
-        })
+        self.transaction()?.repeat(definition).map_err(not_repeated)
     }
 
     /// Applies the operations that are whole in some bytes, and says how many bytes they are. What
@@ -223,12 +275,7 @@ impl<'d> Replay<'d> {
             }
         }
         self.changes += 1;
-        change_row(self.transaction()?, &table, operation).map_err(|error| {
-            match error.is_out_of_memory() {
-                true => error,
-                false => damaged(error.to_string()),
-            }
-        })
+        change_row(self.transaction()?, &table, operation).map_err(not_repeated)
     }
 
     fn end_applied(&mut self, applied: Applied) -> Result<u64> {
@@ -242,7 +289,7 @@ impl<'d> Replay<'d> {
     fn transaction(&mut self) -> Result<&WriteTransaction<'d>> {
         if self.transaction.is_none() {
             let options = TransactionOptions::new().isolation(Isolation::Snapshot);
-            self.transaction = Some(self.db.begin_write_with(&options)?);
+            self.transaction = Some(self.db.begin_replay(options)?);
         }
         let Some(tx) = &self.transaction else { unreachable!("it was begun above") };
         Ok(tx)
@@ -269,9 +316,7 @@ pub(crate) fn finish(db: &Database, timestamp: u64) -> Result<u64> {
     reclaim::drain_all(&db.instance);
     memory.header().account.open_reserve(false);
     db.instance.forget_counts();
-    for core in db.instance.catalog().all() {
-        memory.get(core.root).directory.thread_free(memory);
-    }
+    db.instance.thread_free_rows();
     db.set_names().iter().try_for_each(|name| crate::image::check_links(db, &db.set(name)?))?;
     let clock = &memory.header().clock.0;
     let timestamp = timestamp.max(clock.load(Acquire));
@@ -340,6 +385,16 @@ fn change_row(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_
         Operation::Define { .. } => return Ok(()),
     }
     .map(|_| ())
+}
+
+/// The error of what could not be repeated: that of the log, unless something else is in the way.
+#[cold]
+fn not_repeated(error: Error) -> Error {
+    let is_in_the_way = matches!(error.kind(), ErrorKind::TableBusy | ErrorKind::Conflict);
+    match error.is_out_of_memory() || is_in_the_way {
+        true => error,
+        false => damaged(error.to_string()),
+    }
 }
 
 #[cold]

@@ -48,6 +48,26 @@ impl Database {
         }
     }
 
+    /// What a majority of the group has of a commit: `Replicated`, `ReplicatedDisk`, or nothing
+    /// that is known.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// assert_eq!(db.replication_of(&ticket), None);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn replication_of(&self, ticket: &CommitTicket) -> Option<Durability> {
+        let group = self.instance.log()?.group()?;
+        if group.replicated_on_disk() >= ticket.position() {
+            return Some(Durability::ReplicatedDisk);
+        }
+        (group.replicated() >= ticket.position()).then_some(Durability::Replicated)
+    }
+
     /// Waits until a commit has reached a durability level; this call sees to it.
     ///
     /// # Errors

@@ -15,8 +15,8 @@ use remanent_engine::schema::{
     ColumnType, IndexSchema, KeyPart, Record as _, SetOrder, SetSchema, TableSchema, Value,
 };
 use remanent_engine::{
-    CallerMemory, Database, Error, ErrorKind, Find, Folder, Options, Result, RowId, Storage,
-    StorageFile, Table, TransactionOptions,
+    CallerMemory, Database, Durability, Error, ErrorKind, Find, Folder, Options, Replica, Result,
+    RowId, Storage, StorageFile, Table, TransactionOptions,
 };
 
 #[derive(Record, Debug, PartialEq)]
@@ -722,6 +722,31 @@ fn options_that_are_out_of_range() {
 
 /// Codes are stable and different, and every kind but the one that only the system can provoke has
 /// a test above.
+#[test]
+fn what_a_replica_refuses() -> Result<()> {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("errors-replica");
+    let _ = std::fs::remove_dir_all(&path);
+    let folder = Arc::new(Folder::create(&path).expect("a folder"));
+    let replicated = || Options::new().durability(Durability::Replicated);
+    check(Database::open_in(folder.clone(), replicated()), ErrorKind::InvalidOptions, "group");
+    Replica::found(folder.clone(), Options::new(), b"")?;
+    let db = Database::open_replica(folder, replicated(), None)?;
+    check(db.begin_write(), ErrorKind::NotLeader, "another replica");
+    check(db.create_table(TableSchema::new("T")), ErrorKind::NotLeader, "another replica");
+    Replica::of(&db)?.lead(1)?;
+    let schema = TableSchema::new("T").column("a", ColumnType::I32);
+    std::thread::scope(|scope| {
+        let created = scope.spawn(|| db.create_table(schema).map(|_| ()));
+        while Replica::of(&db)?.last().index == 0 {
+            std::thread::yield_now();
+        }
+        Replica::of(&db)?.follow()?;
+        let created = created.join().expect("a thread");
+        check(created, ErrorKind::NotReplicated, "may or may not");
+        Ok(())
+    })
+}
+
 #[test]
 fn every_kind_is_known() {
     let tests = include_str!("errors.rs");

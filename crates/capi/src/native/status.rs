@@ -95,6 +95,11 @@ pub const REM_DATABASE_IN_USE: rem_status = 39;
 pub const REM_DATABASE_READ_ONLY: rem_status = 40;
 /// The log does not reach back so far: a checkpoint has removed what was there.
 pub const REM_LOG_POSITION_GONE: rem_status = 41;
+/// Another replica of the group takes changes; this one can be read.
+pub const REM_NOT_LEADER: rem_status = 42;
+/// The group has lost its leader, or a majority, before it was known to have the commit: it may or
+/// may not be there.
+pub const REM_NOT_REPLICATED: rem_status = 43;
 /// The handle refers to nothing, or not any more.
 pub const REM_BAD_HANDLE: rem_status = 1000;
 /// The transaction belongs to another thread.
@@ -177,6 +182,8 @@ const NAMES: &[(rem_status, &CStr, &CStr)] = &[
     (REM_DATABASE_IN_USE, c"REM_DATABASE_IN_USE", c"55R01"),
     (REM_DATABASE_READ_ONLY, c"REM_DATABASE_READ_ONLY", c"25006"),
     (REM_LOG_POSITION_GONE, c"REM_LOG_POSITION_GONE", c"55R02"),
+    (REM_NOT_LEADER, c"REM_NOT_LEADER", c"25006"),
+    (REM_NOT_REPLICATED, c"REM_NOT_REPLICATED", c"57P04"),
     (REM_BAD_HANDLE, c"REM_BAD_HANDLE", c"HY000"),
     (REM_WRONG_THREAD, c"REM_WRONG_THREAD", c"HY010"),
     (REM_BUFFER_TOO_SMALL, c"REM_BUFFER_TOO_SMALL", c"22001"),

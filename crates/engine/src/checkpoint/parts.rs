@@ -5,12 +5,15 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::removal::Removal;
 use super::{NEW_IMAGE, image_name, older_images, storage_failed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::image::{self, Form, ImageHead, ImageWriter, Segments};
 use crate::instance::{CheckpointInParts, CheckpointStage, Instance};
+use crate::log::group::Group;
+use crate::log::group_file::GroupPoint;
 use crate::log::writer::Log;
 use crate::memory::atomic::Relaxed;
 use crate::segment_files::SegmentWriter;
@@ -22,6 +25,8 @@ use crate::transaction::read::parked::ParkedTransaction;
 
 /// Bytes of the image, or of segment files, that are synced at once in slices.
 const SYNC_BYTES: u64 = 4 << 20;
+/// How long a checkpoint that is made at once waits for a majority of the group.
+const GROUP_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Segments that are inspected in a slice, to be frozen, before one is.
 const INSPECTED_MAX: u32 = 64;
 
@@ -134,13 +139,22 @@ impl NewImage {
     }
 }
 
+/// What is to be seen to where a group of replicas shares the log.
+#[derive(Debug)]
+pub(super) struct OfGroup {
+    /// Where the image goes on.
+    point: GroupPoint,
+    /// The position before which all is that it may have; a majority is to have that.
+    seen: u64,
+}
+
 /// A checkpoint that has begun.
 #[derive(Debug)]
 pub(super) enum Parts {
     /// Segments are made columns, those from `next` on.
     Freezing { tables: Vec<Arc<TableCore>>, next: u32, unchanged_since: u64 },
     /// The image is being written, behind which the log goes on at a position.
-    Writing { image: Box<NewImage>, position: u64 },
+    Writing { image: Box<NewImage>, position: u64, of_group: Option<OfGroup> },
     /// It is made, of so many bytes, and these files are not needed any more, nor is the log before
     /// the position.
     Removing { files: Removal, position: u64, bytes: u64 },
@@ -168,13 +182,25 @@ impl CheckpointInParts for Parts {
             *self = begin_writing(db, log)?;
         }
         let (storage, failed) = (&**log.storage(), |error: io::Error| storage_failed(&error));
-        if let Self::Writing { image, position } = self {
+        if let Self::Writing { image, position, of_group } = self {
             if !image.write_some(db, storage, most)? {
                 image.sync_some().map_err(failed)?;
                 log.sync_earlier()?;
                 return Ok(None);
             }
-            let (head, bytes) = image.name(db, storage, || log.sync())?;
+            if let (Some(of_group), Some(group)) = (&of_group, log.group())
+                && group.replicated() < of_group.seen
+            {
+                // What the group may take back is in no image.
+                if most < u64::MAX {
+                    return Ok(None);
+                }
+                wait_for_group(log, of_group.seen)?;
+            }
+            let (head, bytes) = image.name(db, storage, || {
+                log.sync()?;
+                of_group.take().map_or(Ok(()), |of_group| note_point(log, of_group.point))
+            })?;
             *self = made(db, log, image, head, *position, bytes)?;
         }
         let Self::Removing { files, position, bytes } = self else { return Ok(None) };
@@ -237,14 +263,54 @@ fn freeze_some(
 
 /// Begins a new file of the log, and the image that takes the place of those before.
 fn begin_writing(db: &Instance, log: &Log) -> Result<Parts> {
-    let position = log.cut()?;
+    let (point, position) = begin_in_group(log)?;
     let head = ImageHead { database: log.database(), position, ..ImageHead::default() };
     let storage = &**log.storage();
     let last = db.checkpoints.last_segment_file.load(Relaxed);
     let segments = SegmentWriter::begin(storage, log.database(), last);
     let segments = segments.map_err(|error| storage_failed(&error))?;
     let image = NewImage::begin(db, storage, head, Some(segments))?;
-    Ok(Parts::Writing { image: Box::new(image), position })
+    let seen = log.group().map_or(0, |group| log.seen(group));
+    let of_group = point.map(|point| OfGroup { point, seen });
+    Ok(Parts::Writing { image: Box::new(image), position, of_group })
+}
+
+/// Begins a new file of the log. The position from which on an image needs the log that is begun
+/// behind this, and where that is in a group of replicas that shares it.
+///
+/// # Errors
+/// `LogFailed`.
+pub(super) fn begin_in_group(log: &Log) -> Result<(Option<GroupPoint>, u64)> {
+    let position = log.cut()?;
+    let point = log.group().map(Group::point);
+    let position = point.as_ref().map_or(position, |point| point.position);
+    Ok((point, position))
+}
+
+/// Waits until a majority has the log up to a position.
+///
+/// # Errors
+/// `NotReplicated` if that takes too long; `LogFailed`.
+pub(super) fn wait_for_group(log: &Log, position: u64) -> Result<()> {
+    let Some(group) = log.group() else { return Ok(()) };
+    log.write_all()?;
+    let has = |_: &_| group.replicated() >= position;
+    if group.wait_until(GROUP_WAIT_MAX, has) {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::NotReplicated)
+        .because("no majority of the group has got what an image has"))
+}
+
+/// Notes where the image goes on that is about to get its name, and forgets where others did of
+/// which there are none any more.
+fn note_point(log: &Log, point: GroupPoint) -> Result<()> {
+    let Some(group) = log.group() else { return Ok(()) };
+    let changed = group.change_file(&**log.storage(), |file| {
+        file.points.drain(..file.points.len().saturating_sub(1));
+        file.points.push(point);
+    });
+    changed.map_err(|error| storage_failed(&error))
 }
 
 /// The image has its name: what was needed before it can go.

@@ -13,7 +13,7 @@ mod writer;
 
 pub(crate) use crate::table::columns::paging::files_read;
 pub(crate) use columns::Columns;
-pub(crate) use reader::{FilesOfImage, check_links, create, read_image, verify};
+pub(crate) use reader::{FilesOfImage, check_links, create, read_head, read_image, verify};
 pub(crate) use salvage::{Lost, Piece, Pieces};
 pub(crate) use writer::{Form, ImageWriter, Segments, look};
 

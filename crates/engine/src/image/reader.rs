@@ -158,6 +158,14 @@ pub(crate) fn verify(stream: &mut dyn Read, mut segments: SegmentReader<'_>) -> 
     }
 }
 
+/// The head of the image that a stream begins with.
+///
+/// # Errors
+/// As [`read_image`].
+pub(crate) fn read_head(stream: &mut dyn Read) -> Result<ImageHead> {
+    Ok(Blocks::open(stream)?.head()?.1)
+}
+
 struct Blocks<'s> {
     stream: &'s mut dyn Read,
     payload: Vec<u8>,

@@ -76,6 +76,13 @@ pub enum LogEntryKind<'l> {
     },
     /// The database was closed here.
     Close,
+    /// All since the entry before is an entry of the log of a group of replicas.
+    Entry {
+        /// The term of the leader that made it.
+        term: u64,
+        /// Its number.
+        index: u64,
+    },
 }
 
 /// A change of tables as text: the table's number, its name, and the text.
@@ -152,6 +159,7 @@ pub(crate) fn walk(
             }
             Frame::Mark { time_us } => LogEntryKind::Time { time_us },
             Frame::Close => LogEntryKind::Close,
+            Frame::Entry { term, index, .. } => LogEntryKind::Entry { term, index },
         };
         let entry = LogEntry {
             file: &file::name_of(reader.number_of(at)),

@@ -5,7 +5,11 @@
 
 use std::time::Duration;
 
-/// What a commit has survived when it returns: one of four durability levels.
+/// What a commit has survived when it returns: one of the durability levels.
+///
+/// The first four are of this machine, and each contains those before it. The last two are of the
+/// group of replicas that shares the database's log: they say what a majority of it has, which need
+/// not be this machine. Without a group a commit that asks for them fails before it is made.
 ///
 /// # Examples
 /// ```
@@ -25,6 +29,10 @@ pub enum Durability {
     Os,
     /// It is on the disk, as far as the disk is honest. Survives a loss of power.
     Disk,
+    /// A majority of the group has it in memory. Survives the loss of a minority of the machines.
+    Replicated,
+    /// A majority of the group has it on their disks. Survives a loss of power everywhere.
+    ReplicatedDisk,
 }
 
 impl Durability {
@@ -35,7 +43,23 @@ impl Durability {
     /// use remanent_engine::Durability;
     /// assert!(Durability::ALL.is_sorted());
     /// ```
-    pub const ALL: [Self; 4] = [Self::Memory, Self::Buffered, Self::Os, Self::Disk];
+    pub const ALL: [Self; 6] = [
+        Self::Memory,
+        Self::Buffered,
+        Self::Os,
+        Self::Disk,
+        Self::Replicated,
+        Self::ReplicatedDisk,
+    ];
+
+    /// Those that one machine can promise, lowest first.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Durability;
+    /// assert!(!Durability::LOCAL.contains(&Durability::Replicated));
+    /// ```
+    pub const LOCAL: [Self; 4] = [Self::Memory, Self::Buffered, Self::Os, Self::Disk];
 
     /// The level's name.
     ///
@@ -50,7 +74,20 @@ impl Durability {
             Self::Buffered => "buffered",
             Self::Os => "os",
             Self::Disk => "disk",
+            Self::Replicated => "replicated",
+            Self::ReplicatedDisk => "replicated_disk",
         }
+    }
+
+    /// Whether it is the promise of a group of replicas.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Durability;
+    /// assert!(Durability::Replicated.is_of_group() && !Durability::Disk.is_of_group());
+    /// ```
+    pub fn is_of_group(self) -> bool {
+        matches!(self, Self::Replicated | Self::ReplicatedDisk)
     }
 }
 
@@ -59,7 +96,10 @@ impl std::str::FromStr for Durability {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|level| level.name() == text);
-        found.ok_or_else(|| format!("`{text}` is not one of memory, buffered, os, disk"))
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("`{text}` is not one of {names}")
+        })
     }
 }
 

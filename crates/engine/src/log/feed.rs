@@ -41,6 +41,12 @@ const _: () = assert!(STEP >= FRAME_MAX);
 #[derive(Debug)]
 pub struct LogFeed<'l> {
     log: &'l Log,
+    place: FeedPlace,
+}
+
+/// The place of a feed in a log, up to which it has read.
+#[derive(Debug)]
+pub(crate) struct FeedPlace {
     file: FeedFile,
     /// The position of the next frame, and the timestamp of the last commit before it.
     position: u64,
@@ -101,6 +107,10 @@ enum PassedKind {
 }
 
 impl LoggedCommit {
+    pub(crate) fn operation_bytes(&self) -> &[u8] {
+        &self.operations
+    }
+
     /// What it has changed, in the order in which it is to be applied.
     ///
     /// # Errors
@@ -117,7 +127,7 @@ impl Iterator for LogFeed<'_> {
     type Item = Result<LoggedCommit>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.next_commit().transpose()
+        self.place.next_commit(self.log, self.log.synced()).transpose()
     }
 }
 
@@ -128,19 +138,8 @@ impl<'l> LogFeed<'l> {
     /// `LogPositionGone` if the log does not reach back so far, `InvalidOptions` if no frame begins
     /// there, or none that is on the disk; `StorageFailed`, `DamagedLog`.
     pub(crate) fn open(log: &'l Log, position: u64) -> Result<Self> {
-        let durable = log.synced();
-        if position > durable {
-            return Err(no_boundary(position));
-        }
-        let file = file_at(log, position)?.ok_or_else(|| gone(position))?;
-        let Header { start, timestamp, .. } = file.header;
-        let (bytes, parts) = (Vec::new(), HashMap::new());
-        let mut feed = Self { log, file, position: start, timestamp, bytes, start, parts };
-        while feed.position < position {
-            let Some(passed) = feed.next_frame(durable)? else { break };
-            feed.note_part(&passed);
-        }
-        if feed.position == position { Ok(feed) } else { Err(no_boundary(position)) }
+        let place = FeedPlace::open(log, position, log.synced())?;
+        Ok(Self { log, place })
     }
 
     /// The position from which another feed would go on as this one does.
@@ -148,16 +147,39 @@ impl<'l> LogFeed<'l> {
     /// # Examples
     /// See [`Database::log_feed`](crate::Database::log_feed).
     pub fn position(&self) -> u64 {
+        self.place.position
+    }
+}
+
+impl FeedPlace {
+    /// As [`LogFeed::open`], in a log that is read up to the position `durable`.
+    pub(crate) fn open(log: &Log, position: u64, durable: u64) -> Result<Self> {
+        if position > durable {
+            return Err(no_boundary(position));
+        }
+        let file = file_at(log, position)?.ok_or_else(|| gone(position))?;
+        let Header { start, timestamp, .. } = file.header;
+        let (bytes, parts) = (Vec::new(), HashMap::new());
+        let mut feed = Self { file, position: start, timestamp, bytes, start, parts };
+        while feed.position < position {
+            let Some(passed) = feed.next_frame(log, durable)? else { break };
+            feed.note_part(&passed);
+        }
+        if feed.position == position { Ok(feed) } else { Err(no_boundary(position)) }
+    }
+
+    /// The position up to which it has read.
+    pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    fn next_commit(&mut self) -> Result<Option<LoggedCommit>> {
-        let durable = self.log.synced();
+    /// The next commit that ends before the position `durable`.
+    pub(crate) fn next_commit(&mut self, log: &Log, durable: u64) -> Result<Option<LoggedCommit>> {
         loop {
             let timestamp_before = self.timestamp;
-            let Some(passed) = self.next_frame(durable)? else { return Ok(None) };
+            let Some(passed) = self.next_frame(log, durable)? else { return Ok(None) };
             self.note_part(&passed);
-            let operations = self.operations_of(&passed).inspect_err(|_| {
+            let operations = self.operations_of(log, &passed).inspect_err(|_| {
                 // It was not given, so it is the next one still.
                 self.position = passed.address.position;
                 self.timestamp = timestamp_before;
@@ -170,7 +192,7 @@ impl<'l> LogFeed<'l> {
     }
 
     /// The operations of the whole transaction that a frame commits, if it commits one.
-    fn operations_of(&mut self, passed: &Passed) -> Result<Option<Vec<u8>>> {
+    fn operations_of(&mut self, log: &Log, passed: &Passed) -> Result<Option<Vec<u8>>> {
         let last = &self.bytes[passed.operations.clone()];
         Ok(match passed.kind {
             PassedKind::Part { .. } | PassedKind::Neither => None,
@@ -182,7 +204,7 @@ impl<'l> LogFeed<'l> {
             }
             PassedKind::CommitOf { first } => {
                 let last = last.to_vec();
-                let mut operations = self.parts_of(first, passed.address.position)?;
+                let mut operations = self.parts_of(log, first, passed.address.position)?;
                 self.parts.remove(&first);
                 operations.extend_from_slice(&last);
                 Some(operations)
@@ -191,11 +213,11 @@ impl<'l> LogFeed<'l> {
     }
 
     /// The operations in the parts of a transaction that commits at `end`.
-    fn parts_of(&self, first: u64, end: u64) -> Result<Vec<u8>> {
+    fn parts_of(&self, log: &Log, first: u64, end: u64) -> Result<Vec<u8>> {
         let earlier;
         let mut parts = self.parts.get(&first);
         if parts.is_none_or(|parts| parts[0].address.position != first) {
-            earlier = self.parts_from(first, end)?;
+            earlier = Self::parts_from(log, first, end)?;
             parts = earlier.get(&first);
         }
         let mut operations = Vec::new();
@@ -203,7 +225,7 @@ impl<'l> LogFeed<'l> {
         let mut bytes = vec![0; FRAME_MAX as usize];
         for part in parts.into_iter().flatten() {
             if open.as_ref().is_none_or(|file| file.header.number != part.number) {
-                open = open_file(self.log, part.number)?;
+                open = open_file(log, part.number)?;
             }
             let Some(FeedFile { file, .. }) = &open else { return Err(gone(first)) };
             let count = read_at_most(&**file, part.byte, &mut bytes).map_err(failed)?;
@@ -218,10 +240,10 @@ impl<'l> LogFeed<'l> {
 
     /// All parts from a position on and before another.
     #[cold]
-    fn parts_from(&self, first: u64, end: u64) -> Result<HashMap<u64, Vec<Part>>> {
-        let mut feed = Self::open(self.log, first)?;
+    fn parts_from(log: &Log, first: u64, end: u64) -> Result<HashMap<u64, Vec<Part>>> {
+        let mut feed = Self::open(log, first, end)?;
         while feed.position < end
-            && let Some(passed) = feed.next_frame(end)?
+            && let Some(passed) = feed.next_frame(log, end)?
         {
             feed.note_part(&passed);
         }
@@ -238,7 +260,7 @@ impl<'l> LogFeed<'l> {
     }
 
     /// Passes the next frame before `durable`, in this file or the next; `None` if there is none.
-    fn next_frame(&mut self, durable: u64) -> Result<Option<Passed>> {
+    fn next_frame(&mut self, log: &Log, durable: u64) -> Result<Option<Passed>> {
         while self.position < durable {
             if let Some(passed) = self.pass() {
                 return Ok(Some(passed));
@@ -247,7 +269,7 @@ impl<'l> LogFeed<'l> {
             if let Some(passed) = self.pass() {
                 return Ok(Some(passed));
             }
-            self.next_file()?;
+            self.next_file(log)?;
         }
         Ok(None)
     }
@@ -270,7 +292,9 @@ impl<'l> LogFeed<'l> {
             Frame::Define { timestamp, definition } => {
                 (PassedKind::Definition, Some(timestamp), definition.len())
             }
-            Frame::Mark { .. } | Frame::Close => (PassedKind::Neither, None, 0),
+            Frame::Mark { .. } | Frame::Close | Frame::Entry { .. } => {
+                (PassedKind::Neither, None, 0)
+            }
         };
         // Operations are the last bytes of a frame.
         let end = offset + found.length;
@@ -290,11 +314,11 @@ impl<'l> LogFeed<'l> {
     }
 
     /// Goes on in the next file, which begins at the position.
-    fn next_file(&mut self) -> Result<()> {
+    fn next_file(&mut self, log: &Log) -> Result<()> {
         let (number, position) = (self.file.header.number, self.position);
-        let numbers = file::numbers(&**self.log.storage()).map_err(failed)?;
+        let numbers = file::numbers(&**log.storage()).map_err(failed)?;
         for later in numbers.into_iter().filter(|&later| later > number) {
-            let Some(next) = open_file(self.log, later)? else { continue };
+            let Some(next) = open_file(log, later)? else { continue };
             if next.header.start == position && next.header.timestamp >= self.timestamp {
                 (self.timestamp, self.start) = (next.header.timestamp, position);
                 self.file = next;
@@ -303,8 +327,8 @@ impl<'l> LogFeed<'l> {
             }
             break;
         }
-        let is_there = open_file(self.log, number)?
-            .is_some_and(|file| file.header.nonce == self.file.header.nonce);
+        let is_there =
+            open_file(log, number)?.is_some_and(|file| file.header.nonce == self.file.header.nonce);
         Err(match is_there {
             false => gone(position),
             true => Error::new(ErrorKind::DamagedLog)

@@ -14,8 +14,9 @@ use crate::storage::{Storage, StorageFile, number_in, numbered, read_at_most, wr
 
 /// Bytes of a copy of the header. The first stands at the file's beginning.
 const COPY_LEN: usize = 64;
-/// The version that is written, and the first one.
+/// The version that is written, and the first one; that of a log that a group of replicas shares.
 const VERSION: u16 = 2;
+pub(crate) const VERSION_OF_GROUP: u16 = 3;
 const VERSION_1: u16 = 1;
 /// Bytes before the first frame: in a file of the first version, and in small and large files of
 /// this one. The last of them are the second copy, which the loss of a sector, or of a page where
@@ -48,6 +49,8 @@ pub(crate) struct Header {
     pub(crate) nonce: u32,
     /// Bytes before its first frame.
     pub(crate) length: u16,
+    /// The version of the format, as far as it is known: a later one is written as 2 at least.
+    pub(crate) version: u16,
 }
 
 const _: () = assert!(8 + 2 + 2 + 4 + 16 + 8 + 8 + 8 + 4 + 4 == COPY_LEN);
@@ -76,7 +79,7 @@ impl Header {
     pub(crate) fn write(&self, file: &dyn StorageFile) -> io::Result<()> {
         let (version, stated) = match self.is_of_version_1() {
             true => (VERSION_1, 0),
-            false => (VERSION, self.length),
+            false => (VERSION.max(self.version), self.length),
         };
         let mut copy = [0; COPY_LEN];
         copy[..8].copy_from_slice(MAGIC);
@@ -135,12 +138,13 @@ impl Header {
         }
         let length = match half(8) {
             VERSION_1 => LENGTH_1,
-            VERSION => Some(half(10)).filter(|&length| length >= LENGTH_1)?,
+            VERSION | VERSION_OF_GROUP => Some(half(10)).filter(|&length| length >= LENGTH_1)?,
             _ => return None,
         };
         let database = std::array::from_fn(|i| bytes[16 + i]);
         let (number, start, timestamp, nonce) = (word(32), word(40), word(48), word(56) as u32);
-        Some(Self { database, number, start, timestamp, nonce, length })
+        let version = half(8);
+        Some(Self { database, number, start, timestamp, nonce, length, version })
     }
 }
 

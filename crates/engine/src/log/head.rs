@@ -83,6 +83,7 @@ impl LogHead {
             timestamp: word(56),
             nonce: (word(8) >> 32) as u32,
             length: half(10),
+            version: 0,
         };
         Some((word(32), Self { header, file_len: word(64), synced: word(72) }))
     }

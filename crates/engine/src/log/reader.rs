@@ -461,7 +461,7 @@ fn timestamp_of(frame: &Frame<'_>) -> Option<u64> {
         Frame::Commit { timestamp, .. }
         | Frame::CommitOf { timestamp, .. }
         | Frame::Define { timestamp, .. } => Some(timestamp),
-        Frame::Fragment { .. } | Frame::Mark { .. } | Frame::Close => None,
+        Frame::Fragment { .. } | Frame::Mark { .. } | Frame::Close | Frame::Entry { .. } => None,
     }
 }
 

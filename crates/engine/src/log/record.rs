@@ -23,6 +23,7 @@ const COMMIT_OF: u8 = 3;
 const DEFINE: u8 = 4;
 const MARK: u8 = 5;
 const CLOSE: u8 = 6;
+const ENTRY: u8 = 7;
 
 const INSERT: u8 = 1;
 const UPDATE: u8 = 2;
@@ -49,6 +50,9 @@ pub(crate) enum Frame<'a> {
     Mark { time_us: u64 },
     /// The database was closed here.
     Close,
+    /// All since the entry before is an entry of the log of a group of replicas; `content` says
+    /// more about it.
+    Entry { term: u64, index: u64, content: &'a [u8] },
 }
 
 /// A change of one row, or of a table, as the log has it. Tables and rows are numbers here.
@@ -123,6 +127,10 @@ pub(crate) enum Head {
     },
     Mark,
     Close,
+    Entry {
+        term: u64,
+        index: u64,
+    },
 }
 
 /// The address of a frame, as its checksum needs it: the position and the file's salt.
@@ -324,6 +332,23 @@ pub(crate) fn set_synced_before(bytes: &mut [u8], address: FrameAddress) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
+/// Copies the frame that `bytes` begins with to another address, behind `out`: nothing says there
+/// what was on the disk when it was written. The frame is whole.
+pub(crate) fn move_frame(out: &mut Vec<u8>, bytes: &[u8], address: FrameAddress) {
+    let mut rest = bytes;
+    let Some(payload) = take_varint(&mut rest) else { return };
+    let (payload, at) = (payload as usize, out.len() + bytes.len() - rest.len());
+    out.extend_from_slice(bytes);
+    out[at + 4] &= !SYNCED_BEFORE;
+    let body = &out[at + 4..at + 4 + payload];
+    let Some(head) = head_len(body) else { return };
+    let mut checksum = Checksum::new();
+    checksum.add(&body[head..]);
+    checksum.add(&body[..head]);
+    let value = finish(checksum, address, payload);
+    out[at..at + 4].copy_from_slice(&value.to_le_bytes());
+}
+
 /// The frame that `bytes` begins with, if there is a whole one that belongs here. `timestamp` is
 /// that of the commit before it.
 pub(crate) fn find_frame(bytes: &[u8], address: FrameAddress, timestamp: u64) -> Option<Found<'_>> {
@@ -359,6 +384,7 @@ pub(crate) fn find_frame(bytes: &[u8], address: FrameAddress, timestamp: u64) ->
             Frame::Define { timestamp, definition: operations }
         }
         MARK => Frame::Mark { time_us: u64::from_le_bytes(operations.try_into().ok()?) },
+        ENTRY => Frame::Entry { term: number()?, index: number()?, content: operations },
         _ => Frame::Close,
     };
     Some(Found {
@@ -380,6 +406,7 @@ fn head_bytes(head: Head, synced: bool) -> ([u8; 21], usize) {
         Head::Define { delta } => (DEFINE, [Some(delta), None]),
         Head::Mark => (MARK, [None, None]),
         Head::Close => (CLOSE, [None, None]),
+        Head::Entry { term, index } => (ENTRY, [Some(term), Some(index)]),
     };
     bytes[0] = if synced { kind | SYNCED_BEFORE } else { kind };
     let mut length = 1;
@@ -399,7 +426,7 @@ fn head_bytes(head: Head, synced: bool) -> ([u8; 21], usize) {
 fn head_len(payload: &[u8]) -> Option<usize> {
     let numbers = match payload.first()? & !SYNCED_BEFORE {
         COMMIT | FRAGMENT_OF | DEFINE => 1,
-        COMMIT_OF => 2,
+        COMMIT_OF | ENTRY => 2,
         MARK | CLOSE => 0,
         _ => return None,
     };

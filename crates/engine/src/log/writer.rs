@@ -13,6 +13,7 @@
 //! A write or a sync that fails *poisons* the log: nobody can say what the disk has, so nothing is
 //! tried again, and every later commit fails. What is in memory can be read on.
 
+mod grouped;
 mod prepared;
 
 use std::fmt::Debug;
@@ -22,7 +23,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::durability::{Batch, Durability};
-use super::file::{self, DatabaseId, Header};
+use super::file::{self, DatabaseId, Header, VERSION_OF_GROUP};
+use super::group::{ENTRY_FRAME_MAX, Group, GroupLog, RECENT_BYTES};
 use super::head::{HeadFile, LogHead};
 use super::record::{
     FRAGMENT, FRAME_EXTRA_MAX, FrameAddress, Head, Redo, frame_len, put_frame, set_synced_before,
@@ -31,6 +33,7 @@ use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, StorageFile, write_all_at};
 
+pub(crate) use grouped::no_group;
 pub(crate) use prepared::Prepared;
 
 /// A mark of the time is made when so many bytes are written at once, or so long after the last,
@@ -67,13 +70,15 @@ pub(crate) struct LogSettings {
 }
 
 /// The position at which a log goes on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LogEnd {
     pub(crate) database: DatabaseId,
     /// The number of the next file.
     pub(crate) number: u64,
     pub(crate) position: u64,
     pub(crate) timestamp: u64,
+    /// What it holds of the group of replicas that shares it, if one does.
+    pub(crate) group: Option<GroupLog>,
 }
 
 /// The log of an open database.
@@ -100,6 +105,8 @@ pub(crate) struct Log {
     file_synced: AtomicU64,
     failed: OnceLock<String>,
     counts: Counts,
+    /// The group of replicas that shares it.
+    group: Option<Group>,
     /// Nobody else opens the database as long as this is there.
     _lock: Box<dyn Debug + Send + Sync>,
 }
@@ -134,6 +141,10 @@ struct Buffer {
     /// The position up to which frames go into the open file, and its salt.
     file_end: u64,
     salt: u32,
+    /// Whether commits are taken: not where another replica leads.
+    leads: bool,
+    /// Bytes that are left free for the frame that ends an entry.
+    reserve: usize,
     /// The timestamp of the newest commit.
     timestamp: u64,
     commits: u64,
@@ -198,10 +209,12 @@ impl Log {
         slots: usize,
         end: LogEnd,
     ) -> Result<Self> {
-        let LogEnd { database, number, position, timestamp } = end;
+        let LogEnd { database, number, position, timestamp, group } = end;
         let nonce = file::new_nonce();
         let length = file::header_len(settings.file_size);
-        let header = Header { database, number, start: position, timestamp, nonce, length };
+        let version = if group.is_some() { VERSION_OF_GROUP } else { 0 };
+        let header =
+            Header { database, number, start: position, timestamp, nonce, length, version };
         let head = HeadFile::open(&*storage).map_err(|error| failed(&error))?;
         let file = open_file(&*storage, header, &settings).map_err(|error| failed(&error))?;
         let buffer = Buffer {
@@ -209,6 +222,8 @@ impl Log {
             start: position,
             file_end: position + settings.file_size - header.len(),
             salt: header.salt(),
+            leads: group.is_none(),
+            reserve: if group.is_some() { ENTRY_FRAME_MAX } else { 0 },
             timestamp,
             commits: 0,
             streaming: Vec::new(),
@@ -241,6 +256,7 @@ impl Log {
             file_synced: AtomicU64::new(0),
             failed: OnceLock::new(),
             counts: Counts::default(),
+            group: group.map(Group::new),
             _lock: lock,
         };
         log.sync_all().map_err(|error| failed(&error))?;
@@ -263,7 +279,8 @@ impl Log {
 
     /// Bytes of memory that the log takes.
     pub(crate) fn memory(&self) -> u64 {
-        2 * self.settings.buffer_size as u64
+        let recent = if self.group.is_some() { RECENT_BYTES as u64 } else { 0 };
+        2 * self.settings.buffer_size as u64 + recent
     }
 
     /// The id of the log's database.
@@ -302,7 +319,8 @@ impl Log {
     #[cold]
     pub(crate) fn make_room(&self, bytes: usize) -> Result<()> {
         self.check()?;
-        let mut file = lock(&self.file);
+        let mut file = self.lock_to_write();
+        self.check_leads()?;
         let made = self.write_out(&mut file).and_then(|()| {
             let buffer = lock(&self.buffer);
             let end = buffer.start + buffer.bytes.len() as u64 + bytes as u64;
@@ -323,6 +341,9 @@ impl Log {
             Durability::Memory | Durability::Buffered => Ok(()),
             Durability::Os => self.write_to(position),
             Durability::Disk => self.sync_to(position),
+            Durability::Replicated | Durability::ReplicatedDisk => {
+                self.replicate_to(position, durability)
+            }
         }
     }
 
@@ -348,6 +369,12 @@ impl Log {
         self.synced.load(Ordering::Acquire)
     }
 
+    /// The position at which the newest file begins, and the timestamp there.
+    pub(crate) fn newest_file(&self) -> (u64, u64) {
+        let header = lock(&self.file).header;
+        (header.start, header.timestamp)
+    }
+
     /// The position behind everything that was appended.
     pub(crate) fn end(&self) -> u64 {
         let buffer = lock(&self.buffer);
@@ -361,10 +388,10 @@ impl Log {
     /// `LogFailed`.
     pub(crate) fn cut(&self) -> Result<u64> {
         self.check()?;
-        let mut file = lock(&self.file);
+        let mut file = self.lock_to_write();
         self.next_file(&mut file).map_err(|error| self.poison(&error))?;
-        let buffer = lock(&self.buffer);
-        Ok(buffer.streaming.iter().copied().fold(file.header.start, u64::min))
+        let floor = lock(&self.buffer).floor(file.header.start);
+        Ok(floor)
     }
 
     /// Syncs the oldest file but the open one that may not be synced, if there is one: then a sync
@@ -387,7 +414,8 @@ impl Log {
     /// # Errors
     /// `LogFailed`.
     pub(crate) fn forget_before(&self, position: u64, most: usize) -> Result<bool> {
-        if self.settings.keep {
+        // What a group lets go is not for one of its replicas to say.
+        if self.settings.keep || self.group.is_some() {
             return Ok(true);
         }
         let open = lock(&self.file).header.number;
@@ -439,6 +467,9 @@ impl Log {
     /// Ends the log: all is synced, and it says that it ends here.
     pub(crate) fn close(&self) {
         let close = || {
+            if self.group.is_some() {
+                return self.say_head().map_err(|error| self.poison(&error));
+            }
             self.append_plain(Head::Mark, &now_bytes());
             if matches!(self.append_plain(Head::Close, &[]), Appended::Full(_)) {
                 self.make_room(FRAME_EXTRA_MAX)?;
@@ -468,7 +499,8 @@ impl Log {
         let length = frame_len(head, operations.len());
         let position = buffer.start + buffer.bytes.len() as u64;
         let full = buffer.bytes.len() + length > self.settings.buffer_size;
-        if full || position + length as u64 > buffer.file_end {
+        let end = position + (length + buffer.reserve) as u64;
+        if full || end > buffer.file_end || !buffer.leads {
             return Appended::Full(length);
         }
         let address = FrameAddress { position, salt: buffer.salt };
@@ -482,7 +514,7 @@ impl Log {
             return Ok(());
         }
         self.check()?;
-        let mut file = lock(&self.file);
+        let mut file = self.lock_to_write();
         if self.written.load(Ordering::Acquire) >= position {
             return Ok(());
         }
@@ -554,7 +586,7 @@ impl Log {
 
     fn sync_all(&self) -> io::Result<()> {
         let (earlier, open, names, position, header) = {
-            let mut file = lock(&self.file);
+            let mut file = self.lock_to_write();
             self.write_out(&mut file)?;
             let earlier = std::mem::take(&mut file.unsynced);
             let (open, names) = (Arc::clone(&file.file), std::mem::take(&mut file.names_unsynced));
@@ -598,15 +630,19 @@ impl Log {
     /// Writes what is in the buffer.
     fn write_out(&self, file: &mut OpenFile) -> io::Result<()> {
         let spare = std::mem::take(&mut file.spare);
-        let (mut bytes, start, salt) = {
+        let (mut bytes, start, salt, entry) = {
             let mut buffer = lock(&self.buffer);
             self.mark_time(file, &mut buffer);
+            let entry = self.end_entry(&mut buffer, &[]);
             let bytes = std::mem::replace(&mut buffer.bytes, spare);
             let start = buffer.start;
             buffer.start += bytes.len() as u64;
-            (bytes, start, buffer.salt)
+            (bytes, start, buffer.salt, entry)
         };
         let written = self.write_bytes(file, &mut bytes, start, salt);
+        if let (Ok(()), Some(entry)) = (&written, entry) {
+            self.offer(entry, &bytes, start, salt);
+        }
         bytes.clear();
         file.spare = bytes;
         written
@@ -654,17 +690,21 @@ impl Log {
         let fill = self.settings.fills();
         let made: Arc<dyn StorageFile> =
             file::make(&*self.storage, number, self.settings.file_size, fill)?.into();
-        let (mut bytes, start, salt, timestamp) = {
+        let (mut bytes, start, salt, timestamp, entry) = {
             let mut buffer = lock(&self.buffer);
+            let entry = self.end_entry(&mut buffer, &[]);
             let (bytes, start) = (std::mem::take(&mut buffer.bytes), buffer.start);
             buffer.start += bytes.len() as u64;
             // Nothing more fits until the new file is there: whoever appends makes room, which is
             // to wait for this, and holds no latch meanwhile.
             buffer.file_end = buffer.start;
-            (bytes, start, buffer.salt, buffer.timestamp)
+            (bytes, start, buffer.salt, buffer.timestamp, entry)
         };
         let end = start + bytes.len() as u64;
         self.write_bytes(file, &mut bytes, start, salt)?;
+        if let Some(entry) = entry {
+            self.offer(entry, &bytes, start, salt);
+        }
         bytes.clear();
         let nonce = file::new_nonce();
         let header = Header { number, start: end, timestamp, nonce, ..file.header };
@@ -711,6 +751,11 @@ impl LogSettings {
 }
 
 impl Buffer {
+    /// The position from which on all is needed to repeat what is not committed at `end`.
+    fn floor(&self, end: u64) -> u64 {
+        self.streaming.iter().copied().fold(end, u64::min)
+    }
+
     /// Whether the commit that ends at `end` is to have the log synced.
     fn is_due(&mut self, batch: &Batch, log: &Log, end: u64) -> bool {
         self.unsynced_commits += 1;

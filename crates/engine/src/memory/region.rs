@@ -79,7 +79,12 @@ pub(crate) struct RegionHeader {
 #[repr(C)]
 pub(crate) struct CommitState {
     pub(crate) latch: Latch,
-    unused: AtomicU32,
+    /// In a group of replicas: timestamps of commits are one more than a number whose low bits
+    /// are these. What lies between two of them, the clock of each replica uses on its own.
+    pub(crate) gap: AtomicU32,
+    /// The timestamp that the next commit is to have at the least; 0 for none. Only what repeats
+    /// the commits of others sets it.
+    pub(crate) next: AtomicU64,
     pub(crate) recent: RecentState,
 }
 

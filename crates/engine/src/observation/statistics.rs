@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::database::Database;
 use crate::instance::Instance;
 use crate::log::writer::{Log, LogStatistics};
-use crate::memory::atomic::{Relaxed, SeqCst};
+use crate::memory::atomic::{Acquire, Relaxed, SeqCst};
 use crate::memory::counts::Counted;
 use crate::memory::pages::buffer_cache::ColumnReads;
 use crate::slot::{SLOT_FREE, SLOT_WRITES, slot};
@@ -69,6 +69,21 @@ pub struct Statistics {
 }
 
 impl Database {
+    /// The timestamp of the newest commit that a transaction sees that begins now.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let before = db.newest_timestamp();
+    /// db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// assert!(db.newest_timestamp() > before);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn newest_timestamp(&self) -> u64 {
+        self.instance.memory().header().clock.0.load(Acquire)
+    }
+
     /// What has happened since the database was opened, and how it stands.
     ///
     /// Costs a look at each transaction slot that was ever used; transactions are not disturbed.

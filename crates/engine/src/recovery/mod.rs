@@ -7,6 +7,7 @@
 //! as it was at the last good commit. [`inspection`] looks at a folder without opening it,
 //! [`salvage`] takes out of a damaged one what is still there.
 
+pub(crate) mod group;
 mod inspection;
 mod salvage;
 
@@ -22,6 +23,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::image::{self, FilesOfImage, ImageHead};
 use crate::log::Progress;
 use crate::log::file::{self, DatabaseId, new_database_id};
+use crate::log::group::GroupLog;
+use crate::log::group_file::{self, GroupFile};
 use crate::log::reader::{Damage, End, FrameAt, Next, Reader, Unreadable};
 use crate::log::record::Frame;
 use crate::log::writer::{Log, LogEnd};
@@ -67,6 +70,8 @@ struct Recovered {
     /// Files that are not needed: made and not used, or behind the damage.
     unused: Vec<String>,
     behind: Vec<String>,
+    /// What the log holds of the group, if it is that of a replica.
+    group: Option<GroupLog>,
 }
 
 impl Database {
@@ -122,6 +127,13 @@ impl Database {
         let log_options = options.take_log();
         log_options.check()?;
         let lock = storage.lock().map_err(|error| in_use(&error))?;
+        let names = storage.names().map_err(|error| storage_failed(&error))?;
+        if group::is_replica(&names) {
+            return Err(Error::new(ErrorKind::InvalidOptions).because(
+                "the folder is that of a replica: it is opened with its group, and nowhere else",
+            ));
+        }
+        log_options.check_alone()?;
         let recovered =
             recover(&*storage, options, &log_options, RecoverUntil::End, Some(&storage))?;
         match recovered.end.damage.clone() {
@@ -131,6 +143,22 @@ impl Database {
             }
             _ => recovered.go_on(storage, lock, &log_options),
         }
+    }
+
+    /// Opens the database of a replica, which follows: the group says what is committed, and when
+    /// this replica leads. Entries behind `last` are given up, if it is said: the group has others.
+    ///
+    /// # Errors
+    /// As [`Database::open_in`]; `InvalidOptions` if there is no replica in the folder.
+    ///
+    /// # Examples
+    /// See [`Replica`](crate::Replica).
+    pub fn open_replica(
+        storage: Arc<dyn Storage>,
+        options: Options,
+        last: Option<u64>,
+    ) -> Result<Self> {
+        group::open(storage, options, last)
     }
 
     /// What could not be read when the database was opened. If there is anything, nothing can be
@@ -213,6 +241,7 @@ impl Recovered {
             number: self.number + 1,
             position: self.end.position,
             timestamp: self.end.timestamp,
+            group: self.group,
         };
         let files = Arc::clone(&storage);
         let source = SegmentSource::new(files, self.database, options.system_cache);
@@ -235,8 +264,8 @@ fn recover(
     let names = storage.names().map_err(|error| storage_failed(&error))?;
     let image = choose_image(storage, &names, until)?;
     let names = &names;
-    Attempt { storage, shared, log_options, until, goes_on: shared.is_some(), names }
-        .run(image, options)
+    let goes_on = shared.is_some();
+    Attempt { storage, shared, log_options, until, goes_on, names, group: None }.run(image, options)
 }
 
 /// The newest image that is whole and not too new; `None` if the log is to be read from its
@@ -270,6 +299,12 @@ fn choose_image<'n>(
     Ok(images.last().map(|&(_, name)| name).filter(|_| !whole_log))
 }
 
+/// Whether a file with this name was being made, or is to be used again: that may have got its new
+/// header and lost its new name.
+fn is_unused(name: &&String) -> bool {
+    *name == NEW_IMAGE || *name == group_file::NEW || name.starts_with(file::SPARE)
+}
+
 /// One attempt to read a folder, from one image on or from the beginning.
 struct Attempt<'a> {
     storage: &'a dyn Storage,
@@ -280,6 +315,8 @@ struct Attempt<'a> {
     /// Whether the database is to be written afterwards; if not, no file is changed.
     goes_on: bool,
     names: &'a [String],
+    /// Of a replica: its group, and the entry behind which all is given up.
+    group: Option<(&'a GroupFile, Option<u64>)>,
 }
 
 impl Attempt<'_> {
@@ -293,22 +330,31 @@ impl Attempt<'_> {
         // What was in a full database finds room again, wherever it comes to lie.
         db.instance.memory().header().account.open_reserve(true);
         let database = image.map(|_| head.database);
+        let scanned = match self.group {
+            Some((group, last)) => Some(group::scan(self.storage, group, last, &head)?),
+            None => None,
+        };
         let reader = Reader::open(self.storage, database, head.position).map_err(unreadable)?;
-        // A file that was to be used again may have got its new header and lost its new name.
-        let is_unused = |name: &&String| *name == NEW_IMAGE || name.starts_with(file::SPARE);
         let mut unused: Vec<_> = self.names.iter().filter(is_unused).cloned().collect();
         let numbers = file::numbers(self.storage).map_err(|error| storage_failed(&error))?;
         let Some(mut reader) = reader else {
             unused.extend(numbers.iter().map(|&number| file::name_of(number)));
             let database = database.unwrap_or_else(new_database_id);
-            let timestamp = replay::finish(&db, head.timestamp)?;
-            let end = End { position: head.position, timestamp, damage: None };
+            let mut timestamp = replay::finish(&db, head.timestamp)?;
             let behind = Vec::new();
-            return Ok(Recovered { db, database, end, number: 0, unused, behind });
+            let group = scanned.map(|scanned| {
+                timestamp = scanned.end.timestamp;
+                scanned.log
+            });
+            let end = End { position: head.position, timestamp, damage: None };
+            return Ok(Recovered { db, database, end, number: 0, unused, behind, group });
         };
         reporter.progress.bytes += reader.bytes_left().map_err(|error| storage_failed(&error))?;
         let database = reader.database();
-        let stop = self.stop(image.is_some(), database, head.position)?;
+        let stop = match &scanned {
+            Some(scanned) => Some(scanned.stop),
+            None => self.stop(image.is_some(), database, head.position)?,
+        };
         let walk = LogWalk {
             replay: Replay::new(&db).freezing(self.log_options.freeze_at_recovery),
             since: head.timestamp,
@@ -321,19 +367,26 @@ impl Attempt<'_> {
             reader.sync().map_err(|error| storage_failed(&error))?;
         }
         let number = reader.number_max();
-        let mut behind = reader.names_behind().map_err(|error| storage_failed(&error))?;
-        behind.extend(reader.headless().iter().map(|&number| file::name_of(number)));
+        let mut behind = Vec::new();
+        if scanned.is_none() {
+            behind = reader.names_behind().map_err(|error| storage_failed(&error))?;
+            behind.extend(reader.headless().iter().map(|&number| file::name_of(number)));
+        }
         if end.damage.is_none() {
             // Nothing in them was ever synced, and what they go on from is not there.
             unused.append(&mut behind);
         }
         end.timestamp = replay::finish(&db, end.timestamp)?;
+        let group = scanned.map(|scanned| {
+            (end.position, end.timestamp) = (scanned.end.end, scanned.end.timestamp);
+            scanned.log
+        });
         // What the image has is never needed again.
         end.position = end.position.max(head.position);
         // What is behind the last frame need not be read.
         reporter.progress.bytes_done = reporter.progress.bytes;
         reporter.report();
-        Ok(Recovered { db, database, end, number, unused, behind })
+        Ok(Recovered { db, database, end, number, unused, behind, group })
     }
 
     /// The position at which to stop, if that is asked for as a time: behind the last mark that is
@@ -455,7 +508,7 @@ impl LogWalk<'_> {
                 Frame::Fragment { first, .. } => {
                     self.fragments.entry(first).or_default().push(at);
                 }
-                Frame::Mark { .. } | Frame::Close => {}
+                Frame::Mark { .. } | Frame::Close | Frame::Entry { .. } => {}
                 Frame::Commit { timestamp: of, .. }
                 | Frame::CommitOf { timestamp: of, .. }
                 | Frame::Define { timestamp: of, .. }

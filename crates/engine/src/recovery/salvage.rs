@@ -402,7 +402,7 @@ impl Salvage<'_, '_, '_> {
                 Frame::Fragment { first, .. } => {
                     self.fragments.entry(first).or_default().push(at);
                 }
-                Frame::Mark { .. } | Frame::Close => {}
+                Frame::Mark { .. } | Frame::Close | Frame::Entry { .. } => {}
                 Frame::Commit { timestamp, operations } => {
                     self.commit(timestamp, Some(operations))?;
                 }

@@ -104,6 +104,7 @@ proptest! {
             timestamp: 1,
             nonce: 3,
             length: 576,
+            version: 2,
         };
         let mut bytes = Vec::new();
         frame(&mut bytes, &header, Head::Define { delta: 1 }, &table("First"));

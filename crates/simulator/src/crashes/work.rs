@@ -35,7 +35,7 @@ pub(super) fn options(seed: u64) -> Options {
         .hash_seed(0)
         .log_file_size(4096 << random.below(4))
         .log_buffer_size(4096 << random.below(2))
-        .durability(random.pick(&Durability::ALL).unwrap_or(Durability::Disk))
+        .durability(random.pick(&Durability::LOCAL).unwrap_or(Durability::Disk))
         .checkpoint_after(if random.percent(50) { 4096 << random.below(4) } else { 0 });
     if !seed.is_multiple_of(3) {
         // Transactions make checkpoints in slices, some of few rows.
@@ -54,7 +54,7 @@ pub(super) fn options(seed: u64) -> Options {
 pub(super) fn default_level(seed: u64) -> Durability {
     let mut random = Random::new(seed ^ 0x0b71_0145);
     let _ = (random.below(4), random.below(2));
-    random.pick(&Durability::ALL).unwrap_or(Durability::Disk)
+    random.pick(&Durability::LOCAL).unwrap_or(Durability::Disk)
 }
 
 /// A database at work.
@@ -193,7 +193,8 @@ impl<'d> Work<'d> {
     fn step(&mut self, step: Step) -> Result<()> {
         let result = match step {
             Step::Commit => {
-                let level = self.random.pick(&Durability::ALL).filter(|_| self.random.percent(70));
+                let level =
+                    self.random.pick(&Durability::LOCAL).filter(|_| self.random.percent(70));
                 let changes = 1 + self.random.below(5);
                 self.commit(level, changes)
             }
@@ -222,7 +223,7 @@ impl<'d> Work<'d> {
             }),
             Step::Freeze => self.freeze(),
             Step::Flush => {
-                let level = self.random.pick(&Durability::ALL).unwrap_or(Durability::Disk);
+                let level = self.random.pick(&Durability::LOCAL).unwrap_or(Durability::Disk);
                 self.db().flush(level).map(|()| self.promise(level))
             }
             Step::Reopen => self.reopen(),
@@ -257,6 +258,8 @@ impl<'d> Work<'d> {
         let state = self.states.len() - 1;
         match level {
             Durability::Memory | Durability::Buffered => {}
+            // What no single machine promises is never asked for.
+            Durability::Replicated | Durability::ReplicatedDisk => {}
             Durability::Os => self.disk.note(Note::Written(state)),
             Durability::Disk => self.disk.note(Note::Synced(state)),
         }
@@ -378,7 +381,7 @@ impl<'d> Work<'d> {
     /// transaction; now and then with what is else about that: a row of the old one changed before,
     /// a copy that is taken back first, an image in the middle of it, a new index, no commit.
     fn replace(&mut self) -> Result<()> {
-        let level = self.random.pick(&Durability::ALL).unwrap_or(Durability::Disk);
+        let level = self.random.pick(&Durability::LOCAL).unwrap_or(Durability::Disk);
         let options = TransactionOptions::new().durability(level);
         self.attempt(level, |work, db| {
             let Some(old) = work.some_table(db) else { return Ok(()) };

@@ -277,13 +277,7 @@ impl Settings {
                 self.search_path = schemas(&values).filter(|schema| schema != "$user").collect();
             }
             "durability" => {
-                self.durability = Some(match value.to_lowercase().as_str() {
-                    "memory" => Durability::Memory,
-                    "buffered" => Durability::Buffered,
-                    "os" => Durability::Os,
-                    "disk" => Durability::Disk,
-                    _ => return Err(bad()),
-                });
+                self.durability = Some(value.to_lowercase().parse().map_err(|_| bad())?);
             }
             "synchronous_commit" => {
                 self.durability = Some(synchronous(&value).ok_or_else(bad)?);

@@ -19,6 +19,7 @@ fn every_kind_of_frame() {
         Head::CommitOf { delta: 1, back: 900 },
         Head::Define { delta: 2 },
         Head::Close,
+        Head::Entry { term: 7, index: 300 },
     ];
     for head in heads {
         let mut bytes = Vec::new();
@@ -33,6 +34,7 @@ fn every_kind_of_frame() {
                 Frame::CommitOf { timestamp: 51, first: 100, operations: b"some" }
             }
             Head::Define { .. } => Frame::Define { timestamp: 52, definition: b"some" },
+            Head::Entry { .. } => Frame::Entry { term: 7, index: 300, content: b"some" },
             _ => Frame::Close,
         };
         assert_eq!(found.frame, expected);

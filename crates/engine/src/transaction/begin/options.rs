@@ -107,6 +107,7 @@ pub struct TransactionOptions {
     pub(crate) age_max: Option<Duration>,
     pub(crate) pinned_max: Option<u64>,
     pub(crate) durability: Option<Durability>,
+    pub(crate) is_replay: bool,
 }
 
 /// A transaction's name, cut to what a slot holds.

@@ -19,8 +19,9 @@ use super::validate::{Latched, Validated, reads_of, validate};
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::log::Durability;
-use crate::log::writer::{Appended, Log, Prepared};
+use crate::log::writer::{Appended, Log, Prepared, no_group};
 use crate::memory::atomic::{Relaxed, Release, SeqCst};
+use crate::memory::region::CommitState;
 use crate::memory::retire::Retired;
 use crate::memory::{Allocator, Memory};
 use crate::snapshot::FinalStamp;
@@ -103,6 +104,8 @@ pub(crate) struct Work<'w> {
     pub(crate) writes: &'w WriteSet<'w>,
     /// Tables and indexes.
     pub(crate) definitions: Option<&'w Definitions>,
+    /// Whether it repeats what another replica has logged, and this one too by now.
+    pub(crate) is_replay: bool,
 }
 
 /// Commits the changes of `work`, and waits for the durability level. `ended` is set when they
@@ -119,14 +122,14 @@ pub(crate) fn commit(
     ended: &Cell<bool>,
     announce: impl FnOnce(u64),
 ) -> Result<CommitTicket> {
-    let Work { transaction, alloc, writes, definitions } = work;
+    let Work { transaction, alloc, writes, definitions, is_replay } = work;
     let snapshot = transaction.snapshot.get();
     if writes.len() == 0 && definitions.is_none() {
         ended.set(true);
         announce(snapshot.timestamp);
         return Ok(CommitTicket { timestamp: snapshot.timestamp, position: 0 });
     }
-    let log = transaction.db.log();
+    let log = if is_replay { None } else { transaction.db.log() };
     let mut prepared = log.map(|log| log.prepare(transaction.held.number()));
     let mut validations = 0;
     let mut announce = Some(announce);
@@ -137,10 +140,8 @@ pub(crate) fn commit(
                 if let Some(definitions) = definitions {
                     definitions.wait_for_readers(transaction.db, transaction.held.number())?;
                 }
-                if let (Some(log), Some(prepared)) = (log, &mut prepared) {
-                    log.check()?;
-                    prepare(work, prepared)?;
-                }
+                check_log(log, durability)?;
+                prepared.as_mut().map_or(Ok(()), |prepared| prepare(work, prepared))?;
                 CommitStage::Publish(snapshot.timestamp)
             }
             CommitStage::Validate(since) => {
@@ -181,6 +182,16 @@ pub(crate) fn commit(
             }
             CommitStage::Done(ticket) => return Ok(ticket),
         };
+    }
+}
+
+/// Fails if the log has, or if there is nobody who could promise what is asked for.
+#[inline]
+fn check_log(log: Option<&Log>, durability: Option<Durability>) -> Result<()> {
+    match log {
+        Some(log) => log.check().and_then(|()| log.check_promise(durability)),
+        None if durability.is_some_and(Durability::is_of_group) => Err(no_group()),
+        None => Ok(()),
     }
 }
 
@@ -258,7 +269,17 @@ fn make_durable(
 pub(crate) fn advance_clock(memory: &Memory) {
     let header = memory.header();
     let _latched = header.commit.0.latch.lock();
-    header.clock.0.store(header.clock.0.load(Relaxed) + 1, Release);
+    let (clock, gap) = (header.clock.0.load(Relaxed), u64::from(header.commit.0.gap.load(Relaxed)));
+    // The next one may be that of a commit of another replica.
+    if gap == 0 || clock & gap != gap {
+        header.clock.0.store(clock + 1, Release);
+    }
+}
+
+/// The timestamp of the commit that follows, where a group of replicas shares the log.
+#[cold]
+fn timestamp_in_group(commit: &CommitState, clock: u64, gap: u64) -> u64 {
+    ((clock | gap) + 1).max(commit.next.load(Relaxed))
 }
 
 /// Publishes the changes, and gives the stage that follows: `Validate` if others have committed
@@ -270,7 +291,7 @@ fn publish(
     validated: u64,
     latched: Latched,
 ) -> Result<CommitStage> {
-    let Work { transaction, alloc, writes, definitions } = work;
+    let Work { transaction, alloc, writes, definitions, .. } = work;
     let memory = transaction.memory();
     let header = memory.header();
     let _latched = header.commit.0.latch.lock();
@@ -282,7 +303,11 @@ fn publish(
             return Ok(CommitStage::Validate(validated));
         }
     }
-    let timestamp = clock + 1;
+    let gap = u64::from(header.commit.0.gap.load(Relaxed));
+    let timestamp = match gap {
+        0 => clock + 1,
+        gap => timestamp_in_group(&header.commit.0, clock, gap),
+    };
     let (mut position, mut sync_is_due) = (0, false);
     if let Some(prepared) = prepared {
         match prepared.append(timestamp) {

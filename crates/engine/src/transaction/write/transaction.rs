@@ -81,6 +81,8 @@ pub struct WriteTransaction<'db> {
     has_defined: Cell<bool>,
     /// Whether the gate was closed for it to run in exclusive mode, and left so.
     pub(in crate::transaction) exclusive: Cell<bool>,
+    /// Whether it repeats what is logged already.
+    pub(super) is_replay: bool,
 }
 
 /// A point in a transaction to roll back to.
@@ -159,6 +161,7 @@ impl<'db> WriteTransaction<'db> {
             defining: RefCell::new(None),
             has_defined: Cell::new(false),
             exclusive: Cell::new(false),
+            is_replay: options.is_replay,
         })
     }
 
@@ -473,14 +476,10 @@ impl<'db> WriteTransaction<'db> {
     pub(crate) fn commit_in_place_with(&self, published: impl FnOnce(u64)) -> Result<CommitTicket> {
         self.check_active()?;
         self.read.copies.check()?;
-        let changes = self.writes.len();
-        let definitions = self.definitions_left();
-        let work = Work {
-            transaction: &self.read,
-            alloc: self.alloc,
-            writes: &self.writes,
-            definitions: definitions.as_ref(),
-        };
+        let (changes, definitions) = (self.writes.len(), self.definitions_left());
+        let definitions = definitions.as_ref();
+        let (transaction, alloc, writes) = (&self.read, self.alloc, &self.writes);
+        let work = Work { transaction, alloc, writes, definitions, is_replay: self.is_replay };
         let outcome = commit::commit(work, self.durability, &self.ended, |timestamp| {
             published(timestamp);
             if definitions.is_some() {

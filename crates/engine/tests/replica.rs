@@ -1,0 +1,428 @@
+//! A database as a replica: entries that one makes are another's, byte for byte, and whoever reads
+//! beside what applies them sees whole commits at the leader's timestamps.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use remanent_engine::schema::*;
+use remanent_engine::{
+    Applier, Database, Durability, EntryId, ErrorKind, Folder, Options, Replica, RowId, Table,
+    TransactionOptions,
+};
+
+/// Folders of replicas, which go at the end.
+struct Home {
+    path: PathBuf,
+}
+
+impl Home {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        Self { path }
+    }
+
+    fn folder(&self, name: &str) -> Arc<Folder> {
+        Arc::new(Folder::create(self.path.join(name)).expect("a folder"))
+    }
+
+    fn open(&self, name: &str) -> Node {
+        self.open_cut(name, None)
+    }
+
+    fn open_cut(&self, name: &str, last: Option<u64>) -> Node {
+        let db = Database::open_replica(self.folder(name), options(), last).expect("a replica");
+        let applier = Applier::new(&db).expect("an applier");
+        Node { db, applier }
+    }
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}
+
+fn options() -> Options {
+    Options::new()
+        .budget(64 << 20)
+        .durability(Durability::Buffered)
+        .log_file_size(64 << 10)
+        .checkpoint_after(0)
+}
+
+/// A replica, and what applies to it.
+struct Node {
+    db: Database,
+    applier: Applier,
+}
+
+impl Node {
+    fn last(&self) -> u64 {
+        self.replica().last().index
+    }
+
+    fn replica(&self) -> Replica<'_> {
+        Replica::of(&self.db).expect("a replica")
+    }
+
+    /// Gets what another has more, and applies it.
+    fn follow(&mut self, other: &Node) {
+        self.get(other, other.last());
+        self.apply(other.last());
+    }
+
+    fn get(&self, other: &Node, upto: u64) {
+        for index in self.last() + 1..=upto {
+            let entry = other.replica().entry(index).expect("to be read").expect("to be held");
+            self.replica().append(&[entry]).expect("to be appended");
+        }
+    }
+
+    fn apply(&mut self, index: u64) {
+        self.replica().note_replicated(index);
+        self.applier.apply(&self.db, index).expect("to be applied");
+    }
+
+    /// All rows of a table, with their numbers.
+    fn rows(&self, table: &str) -> Vec<(RowId, Vec<u8>)> {
+        let table = self.db.table(table).expect("a table");
+        let tx = self.db.begin_read().expect("to begin");
+        let rows = tx.scan(&table).expect("to scan");
+        rows.map(|row| (row.id(), row.bytes().to_vec())).collect()
+    }
+}
+
+fn schema(name: &str) -> TableSchema {
+    TableSchema::new(name)
+        .column("number", ColumnType::U32)
+        .column("text", ColumnType::STRING)
+        .primary_key(["number"])
+}
+
+fn insert(db: &Database, table: &Table, number: u32) {
+    db.write(|tx| tx.insert_values(table, &[Some(number.into()), Some("some text".into())]))
+        .expect("to be inserted");
+}
+
+/// A leader in term 1, and a follower, with one table `T`.
+fn pair(home: &Home) -> (Node, Node, Table) {
+    Replica::found(home.folder("a"), options(), b"members").expect("a group");
+    let leader = home.open("a");
+    leader.replica().copy_to(&*home.folder("b")).expect("a copy");
+    leader.replica().lead(1).expect("to lead");
+    let table = leader.db.create_table(schema("T")).expect("a table");
+    let mut follower = home.open("b");
+    leader.replica().write().expect("to be written");
+    follower.follow(&leader);
+    (leader, follower, table)
+}
+
+#[test]
+fn a_follower_has_the_rows_and_timestamps_of_its_leader() {
+    let home = Home::new("replica-pair");
+    let (leader, mut follower, table) = pair(&home);
+    let text = table.column("text").expect("a column");
+    for round in 0..20 {
+        for number in 0..50 {
+            insert(&leader.db, &table, round * 1000 + number);
+        }
+        leader
+            .db
+            .write(|tx| {
+                let rows: Vec<RowId> = tx.scan(&table)?.map(|row| row.id()).collect();
+                tx.update_values(&table, rows[3], &[(text, "another".into())])?;
+                tx.delete(&table, rows[1])?;
+                tx.delete(&table, rows[rows.len() - 1])
+            })
+            .expect("to be changed");
+        leader.replica().write().expect("to be written");
+        follower.follow(&leader);
+        assert_eq!(leader.rows("T"), follower.rows("T"));
+        assert_eq!(leader.db.newest_timestamp() & !15, follower.db.newest_timestamp() & !15);
+        assert_eq!(leader.replica().positions().0, follower.replica().positions().0);
+    }
+    assert!(leader.rows("T").len() > 900);
+}
+
+#[test]
+fn a_large_transaction_comes_in_parts() {
+    let home = Home::new("replica-parts");
+    let (leader, mut follower, table) = pair(&home);
+    leader
+        .db
+        .write(|tx| {
+            let text = "x".repeat(1000);
+            for number in 0..2000u32 {
+                let values = [Some(number.into()), Some(text.as_str().into())];
+                tx.insert_values(&table, &values)?;
+            }
+            Ok(())
+        })
+        .expect("to be inserted");
+    leader.replica().write().expect("to be written");
+    assert!(leader.last() > 20, "it is longer than a file of the log");
+    // Some of the parts alone mean nothing.
+    let before = leader.last() - 1;
+    follower.get(&leader, before);
+    follower.apply(before);
+    assert!(follower.rows("T").is_empty());
+    follower.follow(&leader);
+    assert_eq!(leader.rows("T"), follower.rows("T"));
+}
+
+#[test]
+fn readers_beside_an_applier_see_whole_commits() {
+    let home = Home::new("replica-readers");
+    let (leader, mut follower, table) = pair(&home);
+    // All rows have one text at any time.
+    let text = table.column("text").expect("a column");
+    (0..20).for_each(|number| insert(&leader.db, &table, number));
+    for round in 0..300u32 {
+        let all = leader.db.write(|tx| {
+            let rows: Vec<RowId> = tx.scan(&table)?.map(|row| row.id()).collect();
+            for &row in &rows {
+                let text_of_round = format!("round {round}");
+                tx.update_values(&table, row, &[(text, text_of_round.as_str().into())])?;
+            }
+            // The number of a row comes again.
+            tx.delete(&table, rows[round as usize % rows.len()])?;
+            tx.insert_values(
+                &table,
+                &[Some((1000 + round).into()), Some(format!("round {round}").as_str().into())],
+            )
+        });
+        all.expect("to be changed");
+    }
+    leader.replica().write().expect("to be written");
+    let last = leader.last();
+    follower.get(&leader, last);
+    follower.replica().note_replicated(last);
+    let (db, applier) = (&follower.db, &mut follower.applier);
+    let ended = AtomicBool::new(false);
+    let seen = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let (table, mut seen) = (db.table("T").expect("a table"), 0);
+            let text = table.column("text").expect("a column");
+            while !ended.load(Ordering::Relaxed) {
+                let tx = db.begin_read().expect("to begin");
+                let texts: Vec<String> = tx
+                    .scan(&table)
+                    .expect("to scan")
+                    .map(|row| row.str(text).expect("text").to_owned())
+                    .collect();
+                assert!(texts.is_empty() || texts.len() == 20, "{} rows", texts.len());
+                assert!(texts.iter().all(|other| *other == texts[0]), "{texts:?}");
+                seen += 1;
+            }
+            seen
+        });
+        for index in 1..=last {
+            // A reader may keep a row from coming again for a moment.
+            while let Err(error) = applier.apply(db, index) {
+                assert_eq!(error.kind(), ErrorKind::TableBusy, "{error}");
+            }
+        }
+        ended.store(true, Ordering::Relaxed);
+        reader.join().expect("a reader")
+    });
+    assert!(seen > 0);
+    assert_eq!(leader.rows("T"), follower.rows("T"));
+}
+
+#[test]
+fn what_no_majority_is_known_to_have_waits() {
+    let home = Home::new("replica-waits");
+    let (leader, mut follower, table) = pair(&home);
+    insert(&leader.db, &table, 1);
+    leader.replica().write().expect("to be written");
+    let safe = leader.last();
+    leader.replica().note_replicated(safe);
+    // This entry says that the one before is safe; nothing says so of itself.
+    insert(&leader.db, &table, 2);
+    leader.replica().write().expect("to be written");
+    let last = leader.last();
+    follower.get(&leader, last);
+    follower.apply(safe);
+    assert_eq!(follower.rows("T").len(), 1);
+    drop((leader, follower));
+    // Both open with what is safe, and hold the rest.
+    let (leader, mut follower) = (home.open("a"), home.open("b"));
+    for node in [&leader, &follower] {
+        assert_eq!(node.rows("T").len(), 1);
+        assert_eq!((node.last(), node.replica().replicated()), (last, safe));
+        assert_eq!(node.replica().applied().index, safe);
+        assert!(node.replica().entry(last).expect("to be read").is_some());
+    }
+    follower.apply(last);
+    assert_eq!(follower.rows("T").len(), 2);
+    // It goes on as the leader of another term.
+    follower.replica().lead(2).expect("to lead");
+    let table = follower.db.table("T").expect("a table");
+    insert(&follower.db, &table, 3);
+    follower.replica().write().expect("to be written");
+    let mut other = leader;
+    assert_eq!(other.replica().lead(2).unwrap_err().kind(), ErrorKind::InvalidOptions);
+    other.follow(&follower);
+    assert_eq!(other.rows("T"), follower.rows("T"));
+    assert_eq!(other.replica().last(), EntryId { term: 2, index: last + 1 });
+}
+
+#[test]
+fn a_deposed_leader_opens_again_without_what_nobody_else_has() {
+    let home = Home::new("replica-deposed");
+    let (leader, mut follower, table) = pair(&home);
+    insert(&leader.db, &table, 1);
+    leader.replica().write().expect("to be written");
+    follower.follow(&leader);
+    let last = leader.last();
+    // The first is deposed with an entry that was written, and one that was not.
+    insert(&leader.db, &table, 2);
+    leader.replica().write().expect("to be written");
+    insert(&leader.db, &table, 3);
+    follower.replica().lead(2).expect("to lead");
+    let other = follower.db.table("T").expect("a table");
+    (10..20).for_each(|number| insert(&follower.db, &other, number));
+    follower.replica().write().expect("to be written");
+    leader.replica().follow().expect("to follow");
+    assert_eq!(leader.last(), last + 2);
+    let insert = |tx: &remanent_engine::WriteTransaction<'_>| {
+        tx.insert_values(&table, &[Some(9.into()), Some("".into())])
+    };
+    let error = leader.db.write(insert).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotLeader);
+    let entry = follower.replica().entry(last + 1).expect("to be read").expect("to be held");
+    assert_eq!(leader.replica().append(&[entry]).unwrap_err().kind(), ErrorKind::InvalidOptions);
+    drop(leader);
+    let mut leader = home.open_cut("a", Some(last));
+    assert_eq!(leader.last(), last);
+    leader.follow(&follower);
+    assert_eq!(leader.rows("T"), follower.rows("T"));
+    assert_eq!(leader.rows("T").len(), 11);
+    // And once more from the folder.
+    drop(leader);
+    let mut leader = home.open("a");
+    leader.apply(follower.last());
+    assert_eq!(leader.rows("T"), follower.rows("T"));
+}
+
+#[test]
+fn images_go_on_where_the_group_is_safe() {
+    let home = Home::new("replica-images");
+    let (leader, mut follower, table) = pair(&home);
+    for round in 0..10u32 {
+        (0..200).for_each(|number| insert(&leader.db, &table, round * 1000 + number));
+        leader.replica().write().expect("to be written");
+        follower.get(&leader, leader.last());
+        // An image has nothing that the group may take back: this one has to wait.
+        if round == 5 {
+            let error = leader.db.checkpoint().unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::NotReplicated);
+        }
+        follower.apply(leader.last());
+        leader.replica().note_replicated(leader.last());
+        if round % 3 == 1 {
+            leader.db.checkpoint().expect("an image");
+            follower.db.checkpoint().expect("an image");
+            leader.replica().forget(leader.last()).expect("to be forgotten");
+            follower.replica().forget(follower.last()).expect("to be forgotten");
+        }
+    }
+    for node in [&leader, &follower] {
+        assert!(node.replica().before().index > 0, "{:?}", node.replica().newest_image());
+    }
+    assert!(leader.replica().entry(1).expect("to be looked for").is_none());
+    let (rows, last) = (leader.rows("T"), leader.last());
+    let (before, copied) = (leader.replica().before(), home.folder("c"));
+    assert!(leader.replica().copy_to(&*copied).expect("a copy").index <= last);
+    drop((leader, follower));
+    for name in ["a", "b", "c"] {
+        let mut node = home.open(name);
+        let behind = node.replica().replicated();
+        if name != "c" {
+            assert_eq!(node.last(), last);
+            assert!(node.replica().before() >= before, "it begins with an image");
+        }
+        node.apply(node.last());
+        assert!(behind <= last);
+        assert_eq!(node.rows("T"), rows, "{name}");
+        assert_eq!(node.replica().message_at(last).1, b"members");
+    }
+}
+
+#[test]
+fn a_commit_waits_for_a_majority_if_it_asks_for_one() {
+    let home = Home::new("replica-majority");
+    let (leader, follower, table) = pair(&home);
+    let commit = |number: u32, durability| {
+        let options = TransactionOptions::new().durability(durability);
+        let tx = leader.db.begin_write_with(&options).expect("to begin");
+        tx.insert_values(&table, &[Some(number.into()), Some("".into())]).expect("to be inserted");
+        tx.commit()
+    };
+    let ordinary = commit(1, Durability::Buffered).expect("to be committed");
+    assert_eq!(leader.db.replication_of(&ordinary), None);
+    std::thread::scope(|scope| {
+        let waiting: Vec<_> = (2..6)
+            .map(|number| scope.spawn(move || commit(number, Durability::Replicated)))
+            .collect();
+        while !waiting.iter().all(|thread| thread.is_finished()) {
+            let last = leader.last();
+            follower.get(&leader, last);
+            leader.replica().note_replicated(last);
+            std::thread::yield_now();
+        }
+        for thread in waiting {
+            let ticket = thread.join().expect("a thread").expect("to be replicated");
+            assert_eq!(leader.db.replication_of(&ticket), Some(Durability::Replicated));
+        }
+        // An earlier one is replicated with them; its ticket says so.
+        assert_eq!(leader.db.replication_of(&ordinary), Some(Durability::Replicated));
+        leader.db.wait_for(&ordinary, Durability::Replicated).expect("to be replicated");
+
+        let on_disk = scope.spawn(|| commit(7, Durability::ReplicatedDisk));
+        while !on_disk.is_finished() {
+            let last = leader.last();
+            follower.get(&leader, last);
+            leader.replica().note_replicated(last);
+            follower.replica().sync().expect("to be synced");
+            leader.replica().note_on_disk(follower.replica().synced().index);
+        }
+        let ticket = on_disk.join().expect("a thread").expect("to be replicated");
+        assert_eq!(leader.db.replication_of(&ticket), Some(Durability::ReplicatedDisk));
+
+        // Who waits when another replica leads is not left to wait.
+        let lost = scope.spawn(|| commit(8, Durability::Replicated));
+        while leader.last() == follower.last() {
+            std::thread::yield_now();
+        }
+        leader.replica().follow().expect("to follow");
+        let error = lost.join().expect("a thread").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotReplicated);
+    });
+}
+
+#[test]
+fn what_is_no_replica_promises_no_majority() {
+    let home = Home::new("replica-none");
+    let db = Database::open_in(home.folder("alone"), options()).expect("a database");
+    let table = db.create_table(schema("T")).expect("a table");
+    let memory = Database::open(options()).expect("a database");
+    let other = memory.create_table(schema("T")).expect("a table");
+    for (db, table) in [(&db, &table), (&memory, &other)] {
+        let options = TransactionOptions::new().durability(Durability::Replicated);
+        let tx = db.begin_write_with(&options).expect("to begin");
+        tx.insert_values(table, &[Some(1.into()), Some("".into())]).expect("to be inserted");
+        assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::InvalidOptions);
+        assert_eq!(db.read(|tx| Ok(tx.scan(table)?.count())).expect("to read"), 0);
+        assert_eq!(Replica::of(db).unwrap_err().kind(), ErrorKind::InvalidOptions);
+    }
+    // And the folder of a replica is opened as nothing else.
+    let (leader, ..) = pair(&home);
+    drop(leader);
+    let error = Database::open_in(home.folder("a"), options()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidOptions);
+    let error = Database::open_replica(home.folder("alone2"), options(), None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidOptions);
+}

@@ -1,0 +1,65 @@
+//! Commits that wait for the disks of a majority.
+//!
+//! Raft counts what is in memory. Where a commit asks for disks, the leader has its own disk and
+//! those of the others take what there is, all at the same time, and counts who has.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use crate::caller::Caller;
+use crate::entry::id_of;
+use crate::node::Running;
+use crate::transport::Transport;
+use crate::wire::{Answer, Request};
+use remanent_engine::Replica;
+
+/// Has the disks of a majority take the log whenever a commit waits for that.
+pub(crate) async fn sync_for_commits(running: Arc<Running>, transport: Arc<dyn Transport>) {
+    loop {
+        running.wanted_on_disk.notified().await;
+        let Ok(replica) = Replica::of(&running.db) else { return };
+        if replica.leads() {
+            sync_majority(&running, &transport).await;
+        }
+    }
+}
+
+async fn sync_majority(running: &Arc<Running>, transport: &Arc<dyn Transport>) {
+    let Ok(replica) = Replica::of(&running.db) else { return };
+    let id = replica.last();
+    let members = running.members();
+    let voters: Vec<_> = members.voter_ids().collect();
+    let mut asked = JoinSet::new();
+    for &voter in &voters {
+        if voter == running.identity.id {
+            let running = Arc::clone(running);
+            asked.spawn(async move { running.sync().await.is_ok() });
+            continue;
+        }
+        let Some(member) = members.get_node(&voter) else { continue };
+        let (transport, identity) = (Arc::clone(transport), Arc::clone(&running.identity));
+        let mut caller = running
+            .disk_callers
+            .lock()
+            .await
+            .remove(&voter)
+            .unwrap_or_else(|| Caller::new(transport, identity, voter, member.address.clone()));
+        let running = Arc::clone(running);
+        asked.spawn(async move {
+            let answer = caller.call(Request::Sync(id_of(id))).await;
+            running.disk_callers.lock().await.insert(voter, caller);
+            matches!(answer, Ok(Answer::Synced(true)))
+        });
+    }
+    let mut synced = 0;
+    while let Some(answer) = asked.join_next().await {
+        synced += usize::from(matches!(answer, Ok(true)));
+        if synced > voters.len() / 2 {
+            replica.note_on_disk(id.index);
+            break;
+        }
+    }
+    // Those that are left go on by themselves.
+    asked.detach_all();
+}

@@ -1,0 +1,104 @@
+//! Leading: when Raft says so, and all that was before is applied, the engine takes changes.
+//!
+//! The engine names its entries as Raft will: from the first entry of its term on nobody else makes
+//! any. Where that went wrong, the log finds out, and the replica is opened again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use openraft::{Raft, ServerState};
+use remanent_engine::{EntryId, EntryTap, Replica};
+use tokio::sync::Notify;
+
+use crate::entry::{Made, Types, entry_id};
+use crate::node::Running;
+use crate::state::restart::Restart;
+
+/// Gives a leader's entries to Raft.
+struct Proposer {
+    raft: Raft<Types>,
+    wanted_on_disk: Arc<Notify>,
+}
+
+impl std::fmt::Debug for Proposer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Proposer")
+    }
+}
+
+impl EntryTap for Proposer {
+    fn offer(&self, _: EntryId) {
+        // It is handed over at once. What becomes of it, the log is told; if another one leads by
+        // now, others decide about it.
+        let _ = self.raft.client_write_ff(Made).now_or_never();
+    }
+
+    fn want_on_disk(&self) {
+        self.wanted_on_disk.notify_one();
+    }
+}
+
+/// Has the engine lead while Raft does.
+pub(crate) async fn watch(running: Arc<Running>) {
+    let Ok(replica) = Replica::of(&running.db) else { return };
+    let (raft, wanted_on_disk) = (running.raft.clone(), Arc::clone(&running.wanted_on_disk));
+    replica.set_tap(Arc::new(Proposer { raft, wanted_on_disk }));
+    let (mut metrics, mut servers) = (running.raft.metrics(), running.raft.server_metrics());
+    let mut leads_in = None;
+    loop {
+        let (is_leader, term, applied) = {
+            let now = metrics.borrow_and_update();
+            (now.state == ServerState::Leader, now.current_term, now.last_applied)
+        };
+        servers.borrow_and_update();
+        let failed = match leads_in {
+            Some(led) if !is_leader || led != term => {
+                tracing::info!(id = running.identity.id, term = led, "it does not lead any more");
+                leads_in = None;
+                replica.follow().err()
+            }
+            None if is_leader => {
+                let applied = applied.as_ref().map(entry_id);
+                // The first entry of its term is applied, and nothing is behind it.
+                let is_ready = applied.is_some_and(|id| id.term == term && id == replica.last());
+                if is_ready {
+                    tracing::info!(id = running.identity.id, term, "it leads");
+                    leads_in = Some(term);
+                }
+                if is_ready { replica.lead(term).err() } else { None }
+            }
+            _ => None,
+        };
+        if let Some(error) = failed {
+            tracing::error!(%error, "a replica could not begin or end to lead");
+            return running.restarter.restart(Restart::Again);
+        }
+        // Beside every commit, it wakes up only while it matters.
+        let changed =
+            if leads_in.is_some() { servers.changed().await } else { metrics.changed().await };
+        if changed.is_err() {
+            return;
+        }
+    }
+}
+
+/// Sends commits that nobody waits for, and lets go of the log before images.
+pub(crate) async fn write_now_and_then(running: Arc<Running>, every: Duration) {
+    let mut image = EntryId::default();
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let Ok(replica) = Replica::of(&running.db) else { return };
+        // A log that has failed says so to whoever commits.
+        if replica.leads() && replica.write().is_err() {
+            return running.restarter.restart(Restart::Again);
+        }
+        let newest = replica.newest_image();
+        if newest > image {
+            image = newest;
+            let _ = running.raft.trigger().snapshot().await;
+        }
+    }
+}

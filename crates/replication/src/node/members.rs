@@ -1,0 +1,122 @@
+//! Changes of who the members are, one at a time.
+//!
+//! Raft makes the entries of a change itself, so the engine makes none meanwhile: commits that ask
+//! for a majority wait for as long as that takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use openraft::ChangeMembers;
+use openraft::error::{ClientWriteError, RaftError};
+use remanent_engine::{Database, Replica};
+
+use crate::entry::{Member, NodeId};
+use crate::node::Running;
+use crate::wire::Answer;
+
+/// Members of a group at most.
+pub(crate) const MEMBERS_MAX: usize = 7;
+/// How long proposals may be on their way before a change.
+const QUIET_MAX: Duration = Duration::from_secs(5);
+const LOOK_AFTER: Duration = Duration::from_millis(1);
+
+/// Makes a replica a member: first one that has no vote, then one that has.
+pub(crate) async fn add(running: &Arc<Running>, id: NodeId, member: Member) -> Answer {
+    let _one_at_a_time = running.changing.lock().await;
+    let members = running.members();
+    let known = members.get_node(&id).cloned();
+    if known.as_ref().is_some_and(|known| known.token != member.token) {
+        return Answer::Refused(format!(
+            "the group has a member {id}, which is not this one: it has to be removed first, or \
+             this one needs another number"
+        ));
+    }
+    if known.is_none() && members.voter_ids().count() >= MEMBERS_MAX {
+        return Answer::Refused(format!("a group has {MEMBERS_MAX} members at most"));
+    }
+    if known.is_none() {
+        let change = ChangeMembers::AddNodes(BTreeMap::from([(id, member)]));
+        if let Err(answer) = make(running, change).await {
+            return answer;
+        }
+    }
+    if members.voter_ids().any(|voter| voter == id) {
+        return Answer::Done;
+    }
+    let change = ChangeMembers::AddVoterIds(BTreeSet::from([id]));
+    make(running, change).await.err().unwrap_or(Answer::Done)
+}
+
+/// Has a member leave.
+pub(crate) async fn remove(running: &Arc<Running>, id: NodeId) -> Answer {
+    let _one_at_a_time = running.changing.lock().await;
+    let members = running.members();
+    if members.get_node(&id).is_none() {
+        return Answer::Refused(format!("the group has no member {id}"));
+    }
+    if members.voter_ids().all(|voter| voter == id) {
+        return Answer::Refused("the last member cannot leave".to_owned());
+    }
+    if members.voter_ids().any(|voter| voter == id) {
+        let change = ChangeMembers::RemoveVoters(BTreeSet::from([id]));
+        if let Err(answer) = make(running, change).await {
+            return answer;
+        }
+    }
+    let known = running.members().get_node(&id).is_some();
+    if !known {
+        return Answer::Done;
+    }
+    let change = ChangeMembers::RemoveNodes(BTreeSet::from([id]));
+    make(running, change).await.err().unwrap_or(Answer::Done)
+}
+
+/// Makes a change; no entry of the engine's is made meanwhile, so that each gets the name that the
+/// engine gave it.
+async fn make(running: &Arc<Running>, change: ChangeMembers<NodeId, Member>) -> Result<(), Answer> {
+    let _paused = Paused::new(&running.db);
+    quiet(running).await?;
+    match running.raft.change_membership(change, true).await {
+        Ok(_) => Ok(()),
+        Err(RaftError::APIError(ClientWriteError::ForwardToLeader(forward))) => {
+            Err(Answer::Elsewhere(forward.leader_node.map(|member| member.address)))
+        }
+        Err(error) => Err(Answer::Refused(error.to_string())),
+    }
+}
+
+/// Waits until Raft knows all entries that the engine has made.
+async fn quiet(running: &Arc<Running>) -> Result<(), Answer> {
+    let until = tokio::time::Instant::now() + QUIET_MAX;
+    loop {
+        let last = Replica::of(&running.db).map(|replica| replica.last().index).ok();
+        if running.raft.metrics().borrow().last_log_index == last {
+            return Ok(());
+        }
+        if tokio::time::Instant::now() >= until {
+            return Err(Answer::Refused("commits are on their way for too long".to_owned()));
+        }
+        tokio::time::sleep(LOOK_AFTER).await;
+    }
+}
+
+/// While it is there, the engine makes no entries.
+struct Paused<'d>(&'d Database);
+
+impl<'d> Paused<'d> {
+    fn new(db: &'d Database) -> Self {
+        if let Ok(replica) = Replica::of(db) {
+            replica.pause(true);
+        }
+        Self(db)
+    }
+}
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        if let Ok(replica) = Replica::of(self.0) {
+            replica.pause(false);
+        }
+    }
+}

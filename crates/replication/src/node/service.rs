@@ -1,0 +1,153 @@
+//! What a replica answers to the others.
+//!
+//! It answers whether or not its database is open, if only to say that it is not. Who asks for
+//! another replica, or is of another group, is refused.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use openraft::raft::AppendEntriesResponse;
+
+use crate::entry::{Id, Member, Vote, entry_id};
+use crate::node::members;
+use crate::node::{Running, Shared};
+use crate::state::restart::Restart;
+use crate::transport::Service;
+use crate::wire::{self, Answer, Envelope, Request, Status, VERSION};
+use remanent_engine::Replica;
+
+/// How long a replica waits for an entry that is to be on the disk.
+const ENTRY_WAIT_MAX: Duration = Duration::from_secs(1);
+const LOOK_AFTER: Duration = Duration::from_millis(1);
+/// How long a leader waits for a replica that fetches a copy.
+const COPY_MAX: Duration = Duration::from_secs(600);
+
+/// Answers for one replica, whether or not it is open.
+#[derive(Debug)]
+pub(crate) struct Answers(pub(crate) Arc<Shared>);
+
+#[async_trait]
+impl Service for Answers {
+    async fn answer(&self, request: Bytes) -> Bytes {
+        let answer = match wire::from_bytes::<Envelope>(&request) {
+            Ok(envelope) => self.answer_to(envelope).await,
+            Err(error) => Answer::Refused(format!("a request that cannot be read: {error}")),
+        };
+        wire::to_bytes(&answer).unwrap_or_default().into()
+    }
+}
+
+impl Answers {
+    async fn answer_to(&self, envelope: Envelope) -> Answer {
+        let Envelope { version, group, name, from: _, to, request } = envelope;
+        let shared = &self.0;
+        let refused = |why: String| Answer::Refused(why);
+        if version != VERSION {
+            return refused(format!("version {version} of the protocol is not {VERSION}"));
+        }
+        if name != shared.options.name {
+            return refused(format!("this is group `{}`, not `{name}`", shared.options.name));
+        }
+        if to != 0 && to != shared.options.id {
+            return refused(format!("this is replica {}, not {to}", shared.options.id));
+        }
+        let running = shared.running();
+        if matches!(request, Request::Status) {
+            return Answer::Status(self.status(running.as_deref()));
+        }
+        let Some(running) = running else { return refused("it is being opened".to_owned()) };
+        if group != [0; 16] && group != running.identity.group {
+            return refused("it is of another group of the same name".to_owned());
+        }
+        self.answer_running(&running, request).await
+    }
+
+    async fn answer_running(&self, running: &Arc<Running>, request: Request) -> Answer {
+        match request {
+            Request::Append(request) => {
+                let (vote, commit) = (request.vote, request.leader_commit);
+                let answer = running.raft.append_entries(request).await;
+                if matches!(answer, Ok(AppendEntriesResponse::Success)) {
+                    running.unsure.note_leader(running, vote, commit);
+                }
+                Answer::Append(answer)
+            }
+            Request::Vote(request) => {
+                if running.unsure.is_unsure() {
+                    // It may have lost what it would have to hold against the candidate.
+                    return Answer::Refused("it has to catch up before it votes".to_owned());
+                }
+                Answer::Vote(running.raft.vote(request).await)
+            }
+            Request::Fetch { vote, from } => self.fetch(running, vote, from).await,
+            Request::Sync(id) => Answer::Synced(sync(running, id).await),
+            Request::Copy => {
+                let (copies, db) = (Arc::clone(&self.0.copies), Arc::clone(&running.db));
+                match self.0.block_on(move || copies.make(&db)).await {
+                    Ok(files) => Answer::Copy(files),
+                    Err(why) => Answer::Refused(why),
+                }
+            }
+            Request::Piece { copy, file, at } => match self.0.copies.piece(copy, &file, at) {
+                Ok(bytes) => Answer::Piece(bytes),
+                Err(error) => Answer::Refused(error.to_string()),
+            },
+            Request::CopyEnd { copy } => {
+                self.0.copies.end(copy);
+                Answer::Done
+            }
+            Request::Join { id, member } => members::add(running, id, member).await,
+            Request::Leave { id } => members::remove(running, id).await,
+            Request::Status => Answer::Status(self.status(Some(running))),
+        }
+    }
+
+    fn status(&self, running: Option<&Running>) -> Status {
+        let shared = &self.0;
+        let id = shared.options.id;
+        let member = Member { token: shared.token(), ..shared.options.member.clone() };
+        let Some(running) = running else {
+            let (group, leader, last) = (None, None, None);
+            return Status { id, group, is_unsure: false, leader, last, member };
+        };
+        let metrics = running.raft.metrics();
+        let leader = metrics.borrow().current_leader;
+        let last = Replica::of(&running.db).map(|replica| crate::entry::id_of(replica.last())).ok();
+        let (group, is_unsure) = (Some(running.identity.group), running.unsure.was_unsure());
+        Status { id, group, is_unsure, leader, last, member }
+    }
+
+    /// The leader has let go what comes next: a copy of it takes the place of what is here.
+    async fn fetch(&self, running: &Arc<Running>, vote: Vote, from: String) -> Answer {
+        let own = running.raft.metrics().borrow().vote;
+        if vote < own {
+            return Answer::Fetched(Ok(own));
+        }
+        let mut epoch = self.0.epoch.subscribe();
+        let before = *epoch.borrow_and_update();
+        running.restarter.restart(Restart::Copy(from));
+        let opened = epoch.wait_for(|&now| now > before + 1);
+        match tokio::time::timeout(COPY_MAX, opened).await {
+            Ok(Ok(_)) => Answer::Fetched(Ok(vote)),
+            _ => Answer::Refused("the copy has not come".to_owned()),
+        }
+    }
+}
+
+/// Has the disk take the log up to an entry, when that has come. Whether it has.
+async fn sync(running: &Arc<Running>, id: Id) -> bool {
+    let until = tokio::time::Instant::now() + ENTRY_WAIT_MAX;
+    loop {
+        let Ok(replica) = Replica::of(&running.db) else { return false };
+        if replica.id_of(id.index) == Some(entry_id(&id)) {
+            break;
+        }
+        if tokio::time::Instant::now() >= until || running.progress.is_ending() {
+            return false;
+        }
+        tokio::time::sleep(LOOK_AFTER).await;
+    }
+    running.sync().await.is_ok()
+}

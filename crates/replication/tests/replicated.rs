@@ -1,0 +1,126 @@
+//! Three replicas in one process: founded, led, read, and led by another when one is lost.
+
+mod groups;
+
+use groups::{Group, insert, numbers, schema};
+use remanent_engine::{Durability, ErrorKind};
+
+#[test]
+fn a_group_is_founded_and_has_the_same_rows_everywhere() {
+    let group = Group::start(3);
+    let leader = group.leader();
+    let db = group.database(leader);
+    let table = db.create_table(schema()).expect("a table");
+    for number in 0..100 {
+        insert(&db, &table, number, Durability::Replicated).expect("to be replicated");
+    }
+    insert(&db, &table, 100, Durability::ReplicatedDisk).expect("to be on disks");
+    insert(&db, &table, 101, Durability::Buffered).expect("to be committed");
+    group.wait_until_equal();
+    for place in 0..3 {
+        let db = group.database(place);
+        assert_eq!(numbers(&db), (0..=101).collect::<Vec<_>>());
+        if place != leader {
+            let table = db.table("T").expect("a table");
+            let refused = insert(&db, &table, 200, Durability::Replicated).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::NotLeader);
+        }
+    }
+}
+
+#[test]
+fn another_leads_when_the_leader_is_lost() {
+    let mut group = Group::start(3);
+    let first = group.leader();
+    let db = group.database(first);
+    let table = db.create_table(schema()).expect("a table");
+    for number in 0..50 {
+        insert(&db, &table, number, Durability::Replicated).expect("to be replicated");
+    }
+    drop((db, table));
+    group.nodes[first].take().expect("it runs").stop();
+    let second = group.leader();
+    let db = group.database(second);
+    assert_eq!(numbers(&db), (0..50).collect::<Vec<_>>());
+    let table = db.table("T").expect("a table");
+    for number in 50..100 {
+        insert(&db, &table, number, Durability::Replicated).expect("to be replicated");
+    }
+    drop((db, table));
+    group.open(first);
+    group.wait_until_equal();
+    assert_eq!(numbers(&group.database(first)), (0..100).collect::<Vec<_>>());
+    assert_eq!(group.leader(), second);
+}
+
+#[test]
+fn without_a_majority_nothing_is_promised() {
+    let mut group = Group::start(3);
+    let leader = group.leader();
+    let db = group.database(leader);
+    let table = db.create_table(schema()).expect("a table");
+    insert(&db, &table, 0, Durability::Replicated).expect("to be replicated");
+    group.wait_until_equal();
+    let others: Vec<usize> = (0..3).filter(|&place| place != leader).collect();
+    for &place in &others {
+        group.nodes[place].take().expect("it runs").stop();
+    }
+    // It is not lost that a majority does not have it: who waits is still waiting, or is told.
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let waiting = {
+        let (db, table) = (db.clone(), table.clone());
+        std::thread::spawn(move || sender.send(insert(&db, &table, 1, Durability::Replicated)))
+    };
+    let early = receiver.recv_timeout(std::time::Duration::from_millis(300));
+    assert!(!matches!(early, Ok(Ok(()))), "nobody else has it");
+    // What it has can be read.
+    assert!(numbers(&db).starts_with(&[0]));
+    // With the others it is a group again, and has the commit or has not, but everywhere.
+    drop((db, table));
+    others.iter().for_each(|&place| group.open(place));
+    if early.is_err() {
+        let told = receiver.recv_timeout(groups::LONG).expect("it ends");
+        assert!(told.is_ok_and(|()| true) || group.leader() < 3);
+    }
+    waiting.join().expect("a thread").expect("somebody listens");
+    group.wait_until_equal();
+    let all = numbers(&group.database(group.leader()));
+    for place in 0..3 {
+        assert_eq!(numbers(&group.database(place)), all);
+    }
+}
+
+#[test]
+fn a_new_member_joins_with_a_copy_and_one_leaves() {
+    let mut group = Group::start(2);
+    let leader = group.leader();
+    let db = group.database(leader);
+    let table = db.create_table(schema()).expect("a table");
+    for number in 0..100 {
+        insert(&db, &table, number, Durability::Replicated).expect("to be replicated");
+    }
+    // What is before the image is let go.
+    db.checkpoint().expect("an image");
+    db.checkpoint().expect("an image");
+    drop((db, table));
+    group.ports.push(groups::free_port());
+    group.nodes.push(None);
+    let joining = remanent_replication::GroupOptions::new(3, group.address(2));
+    let follower = 1 - leader;
+    group.open_with(2, joining.join(group.address(follower)));
+    group.wait_until_equal();
+    let begin = std::time::Instant::now();
+    while group.node(2).status().members.iter().filter(|member| member.votes).count() < 3 {
+        assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(numbers(&group.database(2)), (0..100).collect::<Vec<_>>());
+    // Two of the three are enough now.
+    group.nodes[follower].take().expect("it runs").stop();
+    let db = group.database(leader);
+    let table = db.table("T").expect("a table");
+    insert(&db, &table, 100, Durability::Replicated).expect("to be replicated");
+    drop((db, table));
+    group.wait_until_equal();
+    assert_eq!(numbers(&group.database(2)).len(), 101);
+}
