@@ -7,9 +7,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use openraft::entry::{FromAppData, RaftEntry, RaftPayload};
-use openraft::{LogId, Membership, RaftLogId, RaftTypeConfig, TokioRuntime};
+use openraft::{LogId, Membership, RaftLogId, RaftTypeConfig};
 use remanent_engine::{EntryId, ReplicaEntry};
 use serde::{Deserialize, Serialize};
+
+use crate::runtime::GroupRuntime;
 
 /// A replica's number in its group.
 pub type NodeId = u64;
@@ -54,7 +56,7 @@ impl RaftTypeConfig for Types {
     type Node = Member;
     type Entry = GroupEntry;
     type SnapshotData = ();
-    type AsyncRuntime = TokioRuntime;
+    type AsyncRuntime = GroupRuntime;
     type Responder = openraft::impls::OneshotResponder<Self>;
 }
 

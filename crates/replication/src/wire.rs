@@ -85,6 +85,10 @@ pub(crate) struct Status {
     pub(crate) group: Option<[u8; 16]>,
     /// Whether it may have lost what it had acknowledged.
     pub(crate) is_unsure: bool,
+    /// Names the start of its machine; and with which others, at which starts, it went on although
+    /// all of them had lost their memory.
+    pub(crate) boot: String,
+    pub(crate) went_on: Vec<(NodeId, String)>,
     pub(crate) leader: Option<NodeId>,
     pub(crate) last: Option<Id>,
     /// Itself, as a member.

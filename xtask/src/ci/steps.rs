@@ -36,6 +36,15 @@ const SHUTTLE: &[(&str, &str)] = &[
     ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
 ];
 
+/// For groups of replicas: tokio draws from the seed as well, so that a schedule comes again.
+const GROUPS: &[(&str, &str)] = &[
+    ("RUSTFLAGS", "--cfg tokio_unstable"),
+    ("CARGO_TARGET_DIR", "target/groups"),
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
+];
+
 pub(super) const STEPS: &[Step] = &[
     program("fmt", "all code is formatted", 2, "cargo fmt --all --check"),
     command("tidy", "the rules of style hold", 4, tidy::run),
@@ -117,6 +126,21 @@ pub(super) const STEPS: &[Step] = &[
             24,
             "cargo run --release --package remanent-simulator -- histories --count 5000",
         ),
+    ),
+    with(
+        GROUPS,
+        program(
+            "groups",
+            "groups of replicas on a network and disks that fail, each schedule judged",
+            110,
+            "cargo run --release --package remanent-group-simulator -- --count 500",
+        ),
+    ),
+    program(
+        "replication",
+        "tests of groups of replicas, on sockets",
+        60,
+        "cargo test --package remanent-replication --package remanent-group-simulator",
     ),
     in_parts("planted", "bugs put into a copy of the engine are found", 150, planted::run_part),
     // `xtask/sql-tests.sh` has the same packages, for the steps below.

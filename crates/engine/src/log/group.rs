@@ -19,8 +19,9 @@ use super::group_file::{GroupFile, GroupPoint};
 use super::record::{Frame, FrameAddress, find_frame, put_varint, take_varint};
 use crate::storage::Storage;
 
-/// Bytes of entries that are kept in memory, for followers that are not far behind.
-pub(crate) const RECENT_BYTES: usize = 16 << 20;
+/// So many times the log's buffer is kept in memory of entries, for followers that are not far
+/// behind.
+pub(crate) const RECENT_BUFFERS: usize = 16;
 /// Bytes of the frame that ends an entry, if it has no content of its own.
 pub(crate) const ENTRY_FRAME_MAX: usize = 64;
 /// Entries that were given to the group and that a majority does not have yet, before commits wait
@@ -116,6 +117,7 @@ pub(crate) struct GroupState {
     messages: VecDeque<(u64, Vec<u8>)>,
     recent: VecDeque<ReplicaEntry>,
     recent_bytes: usize,
+    recent_max: usize,
     /// The index up to which a majority has the log.
     pub(crate) replicated: u64,
     pub(crate) tap: Option<Arc<dyn EntryTap>>,
@@ -183,7 +185,8 @@ impl ReplicaEntry {
 }
 
 impl Group {
-    pub(crate) fn new(log: GroupLog) -> Self {
+    /// One that keeps so many bytes of entries in memory.
+    pub(crate) fn new(log: GroupLog, recent_max: usize) -> Self {
         let GroupLog { before, message, held, messages, replicated, applied, file } = log;
         let mut all = VecDeque::from([message]);
         all.extend(messages);
@@ -195,6 +198,7 @@ impl Group {
             messages: all,
             recent: VecDeque::new(),
             recent_bytes: 0,
+            recent_max,
             replicated,
             tap: None,
         };
@@ -370,7 +374,7 @@ impl GroupState {
         self.held.push_back(end);
         self.recent_bytes += entry.bytes.len();
         self.recent.push_back(entry);
-        while self.recent_bytes > RECENT_BYTES && self.recent.len() > 1 {
+        while self.recent_bytes > self.recent_max && self.recent.len() > 1 {
             let oldest = self.recent.pop_front();
             self.recent_bytes -= oldest.map_or(0, |entry| entry.bytes.len());
         }

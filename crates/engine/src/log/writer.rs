@@ -24,7 +24,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::durability::{Batch, Durability};
 use super::file::{self, DatabaseId, Header, VERSION_OF_GROUP};
-use super::group::{ENTRY_FRAME_MAX, Group, GroupLog, RECENT_BYTES};
+use super::group::{ENTRY_FRAME_MAX, Group, GroupLog, RECENT_BUFFERS};
 use super::head::{HeadFile, LogHead};
 use super::record::{
     FRAGMENT, FRAME_EXTRA_MAX, FrameAddress, Head, Redo, frame_len, put_frame, set_synced_before,
@@ -239,6 +239,7 @@ impl Log {
             marked: Instant::now(),
             writes_since: 0,
         };
+        let recent = RECENT_BUFFERS * settings.buffer_size;
         let log = Self {
             storage,
             database,
@@ -256,7 +257,7 @@ impl Log {
             file_synced: AtomicU64::new(0),
             failed: OnceLock::new(),
             counts: Counts::default(),
-            group: group.map(Group::new),
+            group: group.map(|log| Group::new(log, recent)),
             _lock: lock,
         };
         log.sync_all().map_err(|error| failed(&error))?;
@@ -279,8 +280,8 @@ impl Log {
 
     /// Bytes of memory that the log takes.
     pub(crate) fn memory(&self) -> u64 {
-        let recent = if self.group.is_some() { RECENT_BYTES as u64 } else { 0 };
-        2 * self.settings.buffer_size as u64 + recent
+        let recent = if self.group.is_some() { RECENT_BUFFERS } else { 0 };
+        ((2 + recent) * self.settings.buffer_size) as u64
     }
 
     /// The id of the log's database.
@@ -323,7 +324,7 @@ impl Log {
         self.check_leads()?;
         let made = self.write_out(&mut file).and_then(|()| {
             let buffer = lock(&self.buffer);
-            let end = buffer.start + buffer.bytes.len() as u64 + bytes as u64;
+            let end = buffer.start + (buffer.bytes.len() + bytes + buffer.reserve) as u64;
             let file_is_full = end > buffer.file_end;
             drop(buffer);
             if file_is_full { self.next_file(&mut file) } else { Ok(()) }

@@ -236,6 +236,15 @@ impl<'d> Replica<'d> {
         self.group.note_on_disk(index);
     }
 
+    /// Asks the group to have the disks of a majority take what was written, as a commit does that
+    /// waits for that.
+    pub fn want_on_disk(&self) {
+        let tap = self.group.lock().tap.clone();
+        if let Some(tap) = tap {
+            tap.want_on_disk();
+        }
+    }
+
     /// Writes what was committed so far, so that there are entries of it.
     ///
     /// # Errors

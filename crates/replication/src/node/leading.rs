@@ -8,12 +8,17 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use openraft::{Raft, ServerState};
+use rand::Rng;
 use remanent_engine::{EntryId, EntryTap, Replica};
 use tokio::sync::Notify;
 
 use crate::entry::{Made, Types, entry_id};
 use crate::node::Running;
+use crate::runtime::Draws;
 use crate::state::restart::Restart;
+
+/// So many heartbeats without a leader are long.
+const LONG_WITHOUT_LEADER: u32 = 12;
 
 /// Gives a leader's entries to Raft.
 struct Proposer {
@@ -80,6 +85,22 @@ pub(crate) async fn watch(running: Arc<Running>) {
         if changed.is_err() {
             return;
         }
+    }
+}
+
+/// Lets a replica stand for election at other times, where nobody is elected for long: openraft
+/// draws a replica's time once, and two that have drawn the same would always stand together.
+pub(crate) async fn stand_at_other_times(running: Arc<Running>, heartbeat: Duration) {
+    let long = heartbeat * LONG_WITHOUT_LEADER;
+    let mut metrics = running.raft.metrics();
+    while !running.progress.is_ending() {
+        let led = metrics.wait_for(|now| now.current_leader.is_some());
+        if tokio::time::timeout(long, led).await.is_err() && !running.unsure.is_unsure() {
+            running.raft.runtime_config().elect(false);
+            tokio::time::sleep(heartbeat * Draws.gen_range(1..LONG_WITHOUT_LEADER)).await;
+            running.raft.runtime_config().elect(true);
+        }
+        tokio::time::sleep(long).await;
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) struct Shared {
     /// One more whenever the database was opened, or is about to be closed.
     pub(crate) epoch: watch::Sender<u64>,
     ended: watch::Sender<bool>,
-    restarter: Restarter,
+    pub(crate) restarter: Restarter,
 }
 
 /// A replica while its database is open.
@@ -450,6 +450,8 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
     let mut tasks = JoinSet::new();
     tasks.spawn(leading::watch(Arc::clone(&running)));
     tasks.spawn(leading::write_now_and_then(Arc::clone(&running), shared.options.write_after));
+    let heartbeat = shared.options.heartbeat;
+    tasks.spawn(leading::stand_at_other_times(Arc::clone(&running), heartbeat));
     tasks.spawn(disk::sync_for_commits(Arc::clone(&running), Arc::clone(&transport)));
     tasks.spawn(unsure::ask_others(Arc::clone(&running), Arc::clone(&transport)));
     tasks.spawn(beginning::join(Arc::clone(shared), Arc::clone(&running)));

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use openraft::raft::AppendEntriesResponse;
+use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse};
 
-use crate::entry::{Id, Member, Vote, entry_id};
+use crate::entry::{Id, Member, NodeId, Types, Vote, entry_id};
 use crate::node::members;
 use crate::node::{Running, Shared};
 use crate::state::restart::Restart;
@@ -21,8 +21,8 @@ use remanent_engine::Replica;
 /// How long a replica waits for an entry that is to be on the disk.
 const ENTRY_WAIT_MAX: Duration = Duration::from_secs(1);
 const LOOK_AFTER: Duration = Duration::from_millis(1);
-/// How long a leader waits for a replica that fetches a copy.
-const COPY_MAX: Duration = Duration::from_secs(600);
+/// How long a leader waits for a replica that fetches a copy, before it asks again.
+const COPY_MAX: Duration = Duration::from_secs(5);
 
 /// Answers for one replica, whether or not it is open.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Service for Answers {
 
 impl Answers {
     async fn answer_to(&self, envelope: Envelope) -> Answer {
-        let Envelope { version, group, name, from: _, to, request } = envelope;
+        let Envelope { version, group, name, from, to, request } = envelope;
         let shared = &self.0;
         let refused = |why: String| Answer::Refused(why);
         if version != VERSION {
@@ -61,12 +61,28 @@ impl Answers {
         if group != [0; 16] && group != running.identity.group {
             return refused("it is of another group of the same name".to_owned());
         }
-        self.answer_running(&running, request).await
+        match request {
+            // Who waits for the replica to be opened again does not keep it open.
+            Request::Fetch { vote, from } => {
+                let own = running.raft.metrics().borrow().vote;
+                drop(running);
+                self.fetch(own, vote, from).await
+            }
+            request => self.answer_running(&running, from, request).await,
+        }
     }
 
-    async fn answer_running(&self, running: &Arc<Running>, request: Request) -> Answer {
+    async fn answer_running(
+        &self,
+        running: &Arc<Running>,
+        from: NodeId,
+        request: Request,
+    ) -> Answer {
         match request {
             Request::Append(request) => {
+                if has_lost(running, &request) {
+                    return self.begin_anew(running, from);
+                }
                 let (vote, commit) = (request.vote, request.leader_commit);
                 let answer = running.raft.append_entries(request).await;
                 if matches!(answer, Ok(AppendEntriesResponse::Success)) {
@@ -81,9 +97,11 @@ impl Answers {
                 }
                 Answer::Vote(running.raft.vote(request).await)
             }
-            Request::Fetch { vote, from } => self.fetch(running, vote, from).await,
             Request::Sync(id) => Answer::Synced(sync(running, id).await),
             Request::Copy => {
+                if !majority_has_all(running).await {
+                    return Answer::Refused("a majority has not what a copy would have".to_owned());
+                }
                 let (copies, db) = (Arc::clone(&self.0.copies), Arc::clone(&running.db));
                 match self.0.block_on(move || copies.make(&db)).await {
                     Ok(files) => Answer::Copy(files),
@@ -100,39 +118,85 @@ impl Answers {
             }
             Request::Join { id, member } => members::add(running, id, member).await,
             Request::Leave { id } => members::remove(running, id).await,
-            Request::Status => Answer::Status(self.status(Some(running))),
+            Request::Status | Request::Fetch { .. } => Answer::Status(self.status(Some(running))),
         }
+    }
+
+    /// What this replica knows to be committed, the group has lost: it begins with a copy.
+    fn begin_anew(&self, running: &Running, leader: NodeId) -> Answer {
+        tracing::error!(
+            id = running.identity.id,
+            "the group has lost commits that this replica has: it goes on without them"
+        );
+        if let Some(member) = running.members().get_node(&leader) {
+            running.restarter.restart(Restart::Copy(member.address.clone()));
+        }
+        Answer::Refused("it begins with a copy".to_owned())
     }
 
     fn status(&self, running: Option<&Running>) -> Status {
         let shared = &self.0;
-        let id = shared.options.id;
+        let (id, boot) = (shared.options.id, shared.around.boot.clone());
         let member = Member { token: shared.token(), ..shared.options.member.clone() };
         let Some(running) = running else {
             let (group, leader, last) = (None, None, None);
-            return Status { id, group, is_unsure: false, leader, last, member };
+            let (is_unsure, went_on) = (false, Vec::new());
+            return Status { id, group, is_unsure, boot, went_on, leader, last, member };
         };
         let metrics = running.raft.metrics();
         let leader = metrics.borrow().current_leader;
         let last = Replica::of(&running.db).map(|replica| crate::entry::id_of(replica.last())).ok();
-        let (group, is_unsure) = (Some(running.identity.group), running.unsure.was_unsure());
-        Status { id, group, is_unsure, leader, last, member }
+        let (group, is_unsure) = (Some(running.identity.group), running.unsure.is_unsure());
+        let went_on = running.unsure.went_on();
+        Status { id, group, is_unsure, boot, went_on, leader, last, member }
     }
 
     /// The leader has let go what comes next: a copy of it takes the place of what is here.
-    async fn fetch(&self, running: &Arc<Running>, vote: Vote, from: String) -> Answer {
-        let own = running.raft.metrics().borrow().vote;
+    async fn fetch(&self, own: Vote, vote: Vote, from: String) -> Answer {
         if vote < own {
             return Answer::Fetched(Ok(own));
         }
         let mut epoch = self.0.epoch.subscribe();
         let before = *epoch.borrow_and_update();
-        running.restarter.restart(Restart::Copy(from));
+        self.0.restarter.restart(Restart::Copy(from));
         let opened = epoch.wait_for(|&now| now > before + 1);
         match tokio::time::timeout(COPY_MAX, opened).await {
             Ok(Ok(_)) => Answer::Fetched(Ok(vote)),
             _ => Answer::Refused("the copy has not come".to_owned()),
         }
+    }
+}
+
+/// Whether a leader has other entries where this replica knows what was committed. That is so where
+/// a majority has lost its memory, and this replica had on its disk what none of them had.
+fn has_lost(running: &Running, request: &AppendEntriesRequest<Types>) -> bool {
+    let Ok(replica) = Replica::of(&running.db) else { return false };
+    let safe = replica.replicated();
+    let ids = request.prev_log_id.iter().chain(request.entries.iter().map(|entry| &entry.id));
+    let differs = |id: &Id| {
+        let held = replica.id_of(id.index);
+        id.index <= safe && held.is_some_and(|held| held != entry_id(id))
+    };
+    request.vote >= running.raft.metrics().borrow().vote && ids.into_iter().any(differs)
+}
+
+/// Waits until a majority has what this replica has, for then a copy need not wait.
+async fn majority_has_all(running: &Arc<Running>) -> bool {
+    let until = tokio::time::Instant::now() + ENTRY_WAIT_MAX;
+    loop {
+        let Ok(replica) = Replica::of(&running.db) else { return false };
+        let has = match replica.leads() {
+            true if replica.write().is_err() => return false,
+            true => replica.last(),
+            false => replica.applied(),
+        };
+        if replica.replicated() >= has.index {
+            return true;
+        }
+        if tokio::time::Instant::now() >= until || running.progress.is_ending() {
+            return false;
+        }
+        tokio::time::sleep(LOOK_AFTER).await;
     }
 }
 

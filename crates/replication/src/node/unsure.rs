@@ -5,48 +5,53 @@
 //! could help to elect a leader that lacks them too. So it does not vote, nor stand, until a leader
 //! has brought it back to where that leader's term is committed: such a leader has all that a
 //! majority ever acknowledged (recovery in Viewstamped Replication Revisited: Liskov and Cowling,
-//! 2012). Where a majority has lost its memory, what was in memory alone is lost; those go on with
-//! what their disks have, among which is all that a majority had on its disks.
+//! 2012). Where a majority is in this position at one time, what was in memory alone is lost; those
+//! go on together with what their disks have, among which is all that a majority had on its disks.
+//! Whoever finds that out says with whom, so that the others of them go on as well.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::caller::Caller;
-use crate::entry::{Id, Vote, entry_id};
-use crate::node::Running;
+use crate::entry::{Id, NodeId, Vote, entry_id};
+use crate::node::{Running, lock};
 use crate::transport::Transport;
-use crate::wire::{Answer, Request};
+use crate::wire::{Answer, Request, Status};
 use remanent_engine::Replica;
 
 /// How often others are asked whether they are in the same position.
 const ASK_EVERY: Duration = Duration::from_millis(300);
+
+/// One start of a machine.
+pub(crate) type Start = (NodeId, String);
 
 /// What a replica has to catch up with.
 #[derive(Debug)]
 pub(crate) struct Unsure {
     /// It may not vote yet.
     is_unsure: AtomicBool,
-    /// It began so, and no leader has brought it back.
-    was_unsure: AtomicBool,
+    /// Those, and which start of their machines, that went on together with what they had.
+    went_on: Mutex<Vec<Start>>,
 }
 
 impl Unsure {
     pub(crate) fn new(is_unsure: bool) -> Self {
-        Self { is_unsure: AtomicBool::new(is_unsure), was_unsure: AtomicBool::new(is_unsure) }
+        Self { is_unsure: AtomicBool::new(is_unsure), went_on: Mutex::default() }
     }
 
     pub(crate) fn is_unsure(&self) -> bool {
         self.is_unsure.load(Ordering::Acquire)
     }
 
-    pub(crate) fn was_unsure(&self) -> bool {
-        self.was_unsure.load(Ordering::Acquire)
+    /// With whom it went on, if it did.
+    pub(crate) fn went_on(&self) -> Vec<Start> {
+        lock(&self.went_on).clone()
     }
 
     /// A leader's entries were appended, and it says what is committed.
     pub(crate) fn note_leader(&self, running: &Running, vote: Vote, commit: Option<Id>) {
-        if !self.was_unsure() {
+        if !self.is_unsure() {
             return;
         }
         let Some(commit) = commit.filter(|id| id.leader_id.term == vote.leader_id.term) else {
@@ -54,16 +59,22 @@ impl Unsure {
         };
         let held = Replica::of(&running.db).ok().and_then(|replica| replica.id_of(commit.index));
         if held == Some(entry_id(&commit)) {
-            self.was_unsure.store(false, Ordering::Release);
             self.make_sure(running);
         }
     }
 
+    /// It goes on together with others with what they have.
+    fn go_on(&self, running: &Running, with: Vec<Start>) {
+        tracing::warn!(?with, "a majority has lost its memory: it goes on with what disks have");
+        *lock(&self.went_on) = with;
+        self.make_sure(running);
+    }
+
     fn make_sure(&self, running: &Running) {
         if self.is_unsure.swap(false, Ordering::AcqRel) {
-            tracing::info!(id = running.identity.id, "it has caught up, and votes again");
+            tracing::info!(id = running.identity.id, "it votes again");
             if let Err(error) = running.promise.set_boot(&running.boot) {
-                tracing::warn!(%error, "that a replica has caught up could not be written");
+                tracing::warn!(%error, "that a replica is sure again could not be written");
             }
             running.raft.runtime_config().elect(true);
         }
@@ -72,24 +83,43 @@ impl Unsure {
 
 /// Asks the others until the replica is sure: if a majority is not, nobody can be asked for more.
 pub(crate) async fn ask_others(running: Arc<Running>, transport: Arc<dyn Transport>) {
+    let own = (running.identity.id, running.boot.clone());
     while running.unsure.is_unsure() && !running.progress.is_ending() {
-        let members = running.members();
-        let voters: Vec<_> = members.voter_ids().collect();
-        let mut unsure = 1;
-        for voter in voters.iter().filter(|&&voter| voter != running.identity.id) {
-            let Some(member) = members.get_node(voter) else { continue };
-            let (transport, identity) = (Arc::clone(&transport), Arc::clone(&running.identity));
-            let mut caller = Caller::new(transport, identity, *voter, member.address.clone());
-            let asked = tokio::time::timeout(ASK_EVERY, caller.call(Request::Status)).await;
-            if let Ok(Ok(Answer::Status(status))) = asked {
-                unsure += usize::from(status.is_unsure);
-            }
+        let first = ask_all(&running, &transport).await;
+        let went_on = first.iter().map(|status| &status.went_on).find(|with| with.contains(&own));
+        if let Some(with) = went_on {
+            return running.unsure.go_on(&running, with.clone());
         }
-        if unsure > voters.len() / 2 {
-            tracing::warn!("a majority has lost its memory: it goes on with what the disks have");
-            running.unsure.make_sure(&running);
-            return;
+        let voters = running.members().voter_ids().count();
+        let unsure = |all: &[Status]| -> Vec<Start> {
+            let others = all.iter().filter(|status| status.is_unsure);
+            let others = others.map(|status| (status.id, status.boot.clone()));
+            std::iter::once(own.clone()).chain(others).collect()
+        };
+        if unsure(&first).len() > voters / 2 {
+            // All of them at one time: those that were before are so still.
+            let (before, now) = (unsure(&first), unsure(&ask_all(&running, &transport).await));
+            let with: Vec<Start> = before.into_iter().filter(|one| now.contains(one)).collect();
+            if with.len() > voters / 2 && running.unsure.is_unsure() {
+                return running.unsure.go_on(&running, with);
+            }
         }
         tokio::time::sleep(ASK_EVERY).await;
     }
+}
+
+/// How the other voters do, as far as they answer.
+async fn ask_all(running: &Running, transport: &Arc<dyn Transport>) -> Vec<Status> {
+    let members = running.members();
+    let mut all = Vec::new();
+    for voter in members.voter_ids().filter(|&voter| voter != running.identity.id) {
+        let Some(member) = members.get_node(&voter) else { continue };
+        let (transport, identity) = (Arc::clone(transport), Arc::clone(&running.identity));
+        let mut caller = Caller::new(transport, identity, voter, member.address.clone());
+        let asked = tokio::time::timeout(ASK_EVERY, caller.call(Request::Status)).await;
+        if let Ok(Ok(Answer::Status(status))) = asked {
+            all.push(status);
+        }
+    }
+    all
 }

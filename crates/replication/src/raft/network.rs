@@ -23,6 +23,8 @@ use crate::entry::{Member, NodeId, Types, Vote};
 use crate::transport::Transport;
 use crate::wire::{Answer, Request};
 
+/// How long a replica may take to say how far it is with a copy.
+const FETCH_MAX: Duration = Duration::from_secs(10);
 /// How long a replica that cannot be reached is left alone.
 const BACKOFF: Duration = Duration::from_millis(50);
 
@@ -96,7 +98,9 @@ impl RaftNetwork<Types> for Way {
         let request = Request::Fetch { vote, from: self.own_address.clone() };
         tokio::select! {
             closed = cancel => Err(closed.into()),
-            answer = self.caller.call(request) => match answer {
+            answer = tokio::time::timeout(FETCH_MAX, self.caller.call(request)) => match answer
+                .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            {
                 Ok(Answer::Fetched(Ok(vote))) => Ok(SnapshotResponse::new(vote)),
                 Ok(Answer::Fetched(Err(error))) => {
                     Err(StreamingError::RemoteError(RemoteError::new(self.target, error)))

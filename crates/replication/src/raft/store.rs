@@ -45,13 +45,7 @@ impl RaftLogReader<Types> for Store {
             Bound::Excluded(&end) => end,
             Bound::Unbounded => u64::MAX,
         };
-        let mut entries = Vec::new();
-        for index in first..end.min(last + 1) {
-            let entry = replica.entry(index).map_err(read_error)?.and_then(GroupEntry::of);
-            let Some(entry) = entry else { break };
-            entries.push(entry);
-        }
-        Ok(entries)
+        (first..end.min(last + 1)).map(|index| self.entry(&replica, index)).collect()
     }
 
     async fn limited_get_log_entries(
@@ -62,8 +56,7 @@ impl RaftLogReader<Types> for Store {
         let replica = Replica::of(&self.db).map_err(read_error)?;
         let (mut entries, mut bytes) = (Vec::new(), 0);
         for index in start..end {
-            let entry = replica.entry(index).map_err(read_error)?.and_then(GroupEntry::of);
-            let Some(entry) = entry else { break };
+            let entry = self.entry(&replica, index)?;
             bytes += entry.frames.as_ref().map_or(0, |frames| frames.bytes.len());
             entries.push(entry);
             if bytes >= READ_BYTES {
@@ -129,6 +122,11 @@ impl RaftLogStorage<Types> for Store {
 }
 
 impl Store {
+    fn entry(&self, replica: &Replica<'_>, index: u64) -> Result<GroupEntry, StorageError> {
+        let entry = replica.entry(index).map_err(read_error)?.and_then(GroupEntry::of);
+        entry.ok_or_else(|| read_any(std::io::Error::other(format!("entry {index} is not held"))))
+    }
+
     fn append_all(&self, entries: impl Iterator<Item = GroupEntry>) -> Result<(), StorageError> {
         let replica = Replica::of(&self.db).map_err(write_error)?;
         let mut coming = Vec::new();
@@ -180,6 +178,10 @@ impl std::fmt::Display for Restarting {
 impl std::error::Error for Restarting {}
 
 pub(crate) fn read_error(error: Error) -> StorageError {
+    read_any(error)
+}
+
+fn read_any(error: impl std::error::Error + 'static) -> StorageError {
     StorageIOError::<NodeId>::read(AnyError::new(&error)).into()
 }
 

@@ -2,10 +2,12 @@
 
 use super::*;
 
+const RECENT: usize = 1 << 20;
+
 fn group(before: u64) -> Group {
     let id = EntryId { term: 1, index: before };
     let before = EntryEnd { id, end: 100 * before, floor: 100 * before, timestamp: 0 };
-    Group::new(GroupLog { before, message: (0, b"first".to_vec()), ..GroupLog::default() })
+    Group::new(GroupLog { before, message: (0, b"first".to_vec()), ..GroupLog::default() }, RECENT)
 }
 
 fn push(group: &Group, index: u64, message: &[u8]) {
@@ -44,7 +46,7 @@ fn entries_have_no_holes() {
 #[test]
 fn so_many_bytes_are_kept_in_memory() {
     let group = group(0);
-    let bytes: Arc<[u8]> = vec![0; RECENT_BYTES / 4].into();
+    let bytes: Arc<[u8]> = vec![0; RECENT / 4].into();
     for index in 1..=10 {
         let id = EntryId { term: 1, index };
         let entry = ReplicaEntry { id, start: 0, salt: 0, bytes: Arc::clone(&bytes) };

@@ -268,7 +268,7 @@ impl Directory {
     }
 
     /// Makes the list of free rows anew: all that have no version, the lowest first. Nobody else
-    /// uses the table.
+    /// changes the table; a row that is given back meanwhile may be left out.
     pub(crate) fn thread_free(&self, memory: &Memory) {
         let (mut first, mut last) = (0, None);
         let (mut next, limit) = (0, self.limit());
@@ -276,7 +276,9 @@ impl Directory {
             let slots = self.stretch(memory, &mut next, limit, u64::MAX);
             for (row, slot) in (next..).zip(slots) {
                 let word = slot.load(Relaxed);
-                if newest_of(word) != 0 || is_frozen(word) {
+                // Whoever marked one as dead gives it back.
+                let is_dead = word & FREE == 0 && word & DEAD != 0;
+                if newest_of(word) != 0 || is_frozen(word) || is_dead {
                     continue;
                 }
                 match last.replace(slot) {

@@ -1,0 +1,247 @@
+//! Programs that use the group: they append to a list, move money, and read.
+//!
+//! Every append has a number of its own, and gets the next place of the list within a transaction.
+//! So a list is a serial order of all appends that there are, and whatever is acknowledged can be
+//! compared with it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use remanent_engine::schema::{ColumnType, TableSchema, Value};
+use remanent_engine::{
+    CommitTicket, Database, Durability, Error, ErrorKind, Result, Table, WriteTransaction,
+};
+use tokio::time::Instant;
+
+use crate::machine::Machine;
+
+/// Accounts, and what all of them have together.
+pub(crate) const ACCOUNTS: u32 = 8;
+pub(crate) const MONEY: i64 = 8000;
+/// How long a client waits for a majority.
+const PATIENCE: Duration = Duration::from_secs(3);
+const LOOK_AFTER: Duration = Duration::from_millis(2);
+
+/// What the clients know.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) acts: Vec<Act>,
+    pub(crate) findings: Vec<String>,
+    next: u64,
+}
+
+/// What a client did, and what it was told.
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    /// An append with this number; when it began, and when it was acknowledged.
+    Append { number: u64, begun: Instant, told: Option<Instant>, level: Durability },
+    /// A list that was read of a leader that has confirmed that it is one: so long.
+    Read { length: u64, begun: Instant },
+    /// A list that was read of a follower.
+    Followed { list: Vec<u64> },
+}
+
+pub(crate) type Shared = Arc<Mutex<Known>>;
+
+pub(crate) fn lock(known: &Shared) -> MutexGuard<'_, Known> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes the tables, where there are none.
+pub(crate) fn define(db: &Database) -> Result<()> {
+    let list = TableSchema::new("List").column("place", ColumnType::U64);
+    db.create_table(list.column("number", ColumnType::U64).primary_key(["place"]))?;
+    let accounts = TableSchema::new("Account").column("id", ColumnType::U32);
+    let accounts = accounts.column("money", ColumnType::I64).primary_key(["id"]);
+    let accounts = db.create_table(accounts)?;
+    db.write(|tx| {
+        for id in 0..ACCOUNTS {
+            let money = MONEY / i64::from(ACCOUNTS);
+            tx.insert_values(&accounts, &[Some(id.into()), Some(Value::I64(money))])?;
+        }
+        Ok(())
+    })
+}
+
+/// A list, in order; an error if two have one place or one is missing.
+pub(crate) fn list_of(db: &Database) -> Result<Vec<u64>> {
+    let table = db.table("List")?;
+    let (place, number) = (table.column("place")?, table.column("number")?);
+    let tx = db.begin_read()?;
+    let mut rows: Vec<(u64, u64)> =
+        tx.scan(&table)?.filter_map(|row| Some((row.get(place)?, row.get(number)?))).collect();
+    rows.sort_unstable();
+    Ok(rows.into_iter().map(|(_, number)| number).collect())
+}
+
+/// The sum of all accounts.
+pub(crate) fn money_of(db: &Database) -> Result<i64> {
+    let table = db.table("Account")?;
+    let money = table.column("money")?;
+    let tx = db.begin_read()?;
+    Ok(tx.scan(&table)?.filter_map(|row| row.get::<i64>(money)).sum())
+}
+
+/// One client, until it is dropped.
+pub(crate) async fn run(seed: u64, machines: Arc<Vec<Mutex<Machine>>>, known: Shared) {
+    let mut random = StdRng::seed_from_u64(seed);
+    loop {
+        tokio::time::sleep(Duration::from_micros(random.gen_range(500..20_000))).await;
+        let place = random.gen_range(0..machines.len());
+        let leader = machines.iter().position(|machine| machine_of(machine).leads());
+        let done = match random.gen_range(0..100) {
+            0..60 => match leader {
+                Some(leader) => append(&mut random, &machines[leader], &known).await,
+                None => Ok(()),
+            },
+            60..80 => match leader {
+                Some(leader) => transfer(&mut random, &machines[leader]).await,
+                None => Ok(()),
+            },
+            80..90 => read_confirmed(&machines[leader.unwrap_or(place)], &known).await,
+            _ => read_anywhere(&machines[place], &known),
+        };
+        if let Err(error) = done
+            && !is_expected(&error)
+        {
+            lock(&known).findings.push(format!("a client was told: {error}"));
+        }
+    }
+}
+
+fn machine_of(machine: &Mutex<Machine>) -> MutexGuard<'_, Machine> {
+    machine.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether it is what a client of a group has to expect.
+pub(crate) fn is_expected(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::NotLeader
+            | ErrorKind::NotReplicated
+            | ErrorKind::Conflict
+            | ErrorKind::UnknownTable
+            | ErrorKind::LogFailed
+            | ErrorKind::DuplicateKey
+            | ErrorKind::TableBusy
+    )
+}
+
+async fn append(random: &mut StdRng, machine: &Mutex<Machine>, known: &Shared) -> Result<()> {
+    let level = match random.gen_range(0..10) {
+        0 => Durability::Buffered,
+        1..8 => Durability::Replicated,
+        _ => Durability::ReplicatedDisk,
+    };
+    let Some(db) = machine_of(machine).database() else { return Ok(()) };
+    let (begun, number, act) = {
+        let mut known = lock(known);
+        known.next += 1;
+        let (begun, number) = (Instant::now(), known.next);
+        known.acts.push(Act::Append { number, begun, told: None, level });
+        (begun, number, known.acts.len() - 1)
+    };
+    let table = db.table("List")?;
+    let ((), ticket) = db.write_with_ticket(|tx| append_to(tx, &table, number))?;
+    if level == Durability::Buffered {
+        return Ok(());
+    }
+    drop(table);
+    if wait_for(machine, db, &ticket, level).await {
+        lock(known).acts[act] = Act::Append { number, begun, told: Some(Instant::now()), level };
+    }
+    Ok(())
+}
+
+fn append_to(tx: &WriteTransaction<'_>, table: &Table, number: u64) -> Result<()> {
+    let last = tx.cursor(table, table.index("primary")?)?.last();
+    let place = table.column("place")?;
+    let next = last.and_then(|row| row.get::<u64>(place)).map_or(0, |last| last + 1);
+    tx.insert_values(table, &[Some(Value::U64(next)), Some(Value::U64(number))]).map(drop)
+}
+
+/// Waits as a thread would that commits at this level.
+async fn wait_for(
+    machine: &Mutex<Machine>,
+    db: Arc<Database>,
+    ticket: &CommitTicket,
+    level: Durability,
+) -> bool {
+    let until = Instant::now() + PATIENCE;
+    let db_now = Arc::downgrade(&db);
+    drop(db);
+    while Instant::now() < until {
+        let Some(db) = db_now.upgrade() else { return false };
+        let is_open = machine_of(machine).database().is_some_and(|now| Arc::ptr_eq(&now, &db));
+        if !is_open {
+            return false;
+        }
+        if db.replication_of(ticket) >= Some(level) {
+            return true;
+        }
+        let Ok(replica) = remanent_engine::Replica::of(&db) else { return false };
+        if !replica.leads() || replica.write().is_err() {
+            return false;
+        }
+        if level == Durability::ReplicatedDisk {
+            replica.want_on_disk();
+        }
+        drop(db);
+        tokio::time::sleep(LOOK_AFTER).await;
+    }
+    false
+}
+
+async fn transfer(random: &mut StdRng, machine: &Mutex<Machine>) -> Result<()> {
+    let Some(db) = machine_of(machine).database() else { return Ok(()) };
+    let table = db.table("Account")?;
+    let (money, primary) = (table.column("money")?, table.index("primary")?);
+    let (from, to) = (random.gen_range(0..ACCOUNTS), random.gen_range(0..ACCOUNTS));
+    let amount = random.gen_range(1..100_i64);
+    db.write(|tx| {
+        for (id, change) in [(from, -amount), (to, amount)] {
+            let Some(row) = tx.find(&table, primary, &[id.into()])? else { continue };
+            let (row_id, now) = (row.id(), row.get::<i64>(money).unwrap_or_default());
+            // Now and then as another row, which may get the number of one that is gone.
+            if random.gen_bool(0.3) {
+                tx.delete(&table, row_id)?;
+                tx.insert_values(&table, &[Some(id.into()), Some(Value::I64(now + change))])?;
+            } else {
+                tx.update_values(&table, row_id, &[(money, Value::I64(now + change))])?;
+            }
+        }
+        Ok(())
+    })
+}
+
+async fn read_confirmed(machine: &Mutex<Machine>, known: &Shared) -> Result<()> {
+    let begun = Instant::now();
+    let Some(node) = machine_of(machine).node() else { return Ok(()) };
+    let confirmed = tokio::time::timeout(PATIENCE, node.confirm_leadership()).await;
+    if !matches!(confirmed, Ok(Ok(()))) {
+        return Ok(());
+    }
+    let Some(db) = node.database().filter(|_| node.leads()) else { return Ok(()) };
+    let length = list_of(&db)?.len() as u64;
+    lock(known).acts.push(Act::Read { length, begun });
+    Ok(())
+}
+
+fn read_anywhere(machine: &Mutex<Machine>, known: &Shared) -> Result<()> {
+    let Some(node) = machine_of(machine).node() else { return Ok(()) };
+    let Some(db) = node.database() else { return Ok(()) };
+    let (list, money) = (list_of(&db)?, money_of(&db)?);
+    let mut known = lock(known);
+    if money != MONEY {
+        known.findings.push(format!("a reader saw {money} in all accounts"));
+    }
+    // What leads, or has led, may show what a failover takes back.
+    let is_follower = remanent_engine::Replica::of(&db)
+        .is_ok_and(|replica| !replica.leads() && replica.applied().index <= replica.replicated());
+    if is_follower {
+        known.acts.push(Act::Followed { list });
+    }
+    Ok(())
+}

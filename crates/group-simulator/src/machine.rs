@@ -1,0 +1,120 @@
+//! A machine with a replica: started, killed, without power, with an empty disk.
+//!
+//! What was killed winds down on its own, and can neither write nor speak: its disk and its socket
+//! are of an earlier process.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use remanent_engine::{Database, Durability, Options, Storage};
+use remanent_replication::{GroupOptions, Node, NodeId, Scratch, Surroundings};
+
+use crate::disk::{Disk, Mounted};
+use crate::network::{Network, Socket};
+
+/// A machine.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) id: NodeId,
+    pub(crate) disk: Disk,
+    network: Network,
+    /// The addresses of all members that there are at the beginning.
+    founders: u64,
+    boot: u64,
+    running: Mutex<Option<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    node: Arc<Node>,
+    socket: Socket,
+}
+
+/// Places for copies, which are gone with the process.
+#[derive(Debug, Default)]
+struct Copies;
+
+impl Scratch for Copies {
+    fn make(&self) -> io::Result<Arc<dyn Storage>> {
+        let mounted: Mounted = Disk::default().mount();
+        Ok(Arc::new(mounted))
+    }
+
+    fn remove(&self, _: Arc<dyn Storage>) {}
+}
+
+/// The address of a machine.
+pub(crate) fn address(id: NodeId) -> String {
+    format!("machine-{id}")
+}
+
+fn options() -> Options {
+    let options = Options::new().budget(16 << 20).transactions_max(64).hash_seed(7);
+    let options = options.durability(Durability::Buffered).log_file_size(16 << 10);
+    options.log_buffer_size(8 << 10).checkpoint_after(0)
+}
+
+impl Machine {
+    pub(crate) fn new(id: NodeId, network: Network, founders: u64) -> Self {
+        let (disk, running) = (Disk::default(), Mutex::default());
+        Self { id, disk, network, founders, boot: 1, running }
+    }
+
+    /// Starts its replica, if it does not run.
+    pub(crate) fn start(&self) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.is_some() {
+            return;
+        }
+        let mut group = GroupOptions::new(self.id, address(self.id));
+        if self.id <= self.founders {
+            for other in (1..=self.founders).filter(|&other| other != self.id) {
+                group = group.peer(other, address(other));
+            }
+        } else {
+            group = group.join(address(1 + self.id % self.founders));
+        }
+        let socket = self.network.socket(&address(self.id));
+        let around = Surroundings {
+            storage: Arc::new(self.disk.mount()),
+            scratch: Arc::new(Copies),
+            transport: Arc::new(socket.clone()),
+            options: Arc::new(options),
+            boot: self.boot.to_string(),
+            is_simulated: true,
+        };
+        let node = Arc::new(Node::start_in(around, group.write_after(Duration::from_millis(10))));
+        *running = Some(Running { node, socket });
+    }
+
+    /// Ends its process, whatever it does.
+    pub(crate) fn kill(&self) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(running) = running {
+            running.socket.kill();
+            self.disk.unmount();
+        }
+    }
+
+    /// The machine stops: what its disk did not have for sure may be gone.
+    pub(crate) fn lose_power(&mut self, random: &mut StdRng) {
+        self.kill();
+        self.disk.lose_power(random);
+        self.boot += 1;
+    }
+
+    pub(crate) fn node(&self) -> Option<Arc<Node>> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.as_ref().map(|running| Arc::clone(&running.node))
+    }
+
+    pub(crate) fn database(&self) -> Option<Arc<Database>> {
+        self.node()?.database()
+    }
+
+    pub(crate) fn leads(&self) -> bool {
+        self.node().is_some_and(|node| node.leads())
+    }
+}
