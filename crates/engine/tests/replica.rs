@@ -427,3 +427,55 @@ fn what_is_no_replica_promises_no_majority() {
     let error = Database::open_replica(home.folder("alone2"), options(), None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidOptions);
 }
+
+/// Runs something that would never end if it went wrong.
+fn within_a_minute(work: impl FnOnce() + Send + 'static) {
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        work();
+        ended.send(())
+    });
+    end.recv_timeout(std::time::Duration::from_secs(60)).expect("it ends, and is right");
+}
+
+#[test]
+fn a_commit_finds_room_where_a_file_is_full_but_for_the_end_of_an_entry() {
+    within_a_minute(|| {
+        let home = Home::new("replica-room");
+        let (leader, mut follower, table) = pair(&home);
+        for number in 0..6000u32 {
+            let text = "x".repeat(number as usize % 37);
+            let values = [Some(number.into()), Some(text.as_str().into())];
+            leader.db.write(|tx| tx.insert_values(&table, &values)).expect("to be inserted");
+        }
+        leader.replica().write().expect("to be written");
+        follower.follow(&leader);
+        assert_eq!(leader.rows("T"), follower.rows("T"));
+    });
+}
+
+#[test]
+fn a_replica_that_leads_again_gives_no_number_away_twice() {
+    within_a_minute(|| {
+        let home = Home::new("replica-again");
+        let (leader, mut follower, table) = pair(&home);
+        for term in 2..10u32 {
+            // Rows that are taken back, since it does not lead any more when they are committed.
+            let tx = leader.db.begin_write().expect("to begin");
+            for number in 0..50u32 {
+                let values = [Some((1_000_000 + number).into()), Some("".into())];
+                tx.insert_values(&table, &values).expect("to be inserted");
+            }
+            leader.replica().follow().expect("to follow");
+            assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::NotLeader);
+            leader.replica().lead(u64::from(term)).expect("to lead");
+            (0..40).for_each(|number| insert(&leader.db, &table, 1000 * term + number));
+            leader.db.reclaim();
+            (40..120).for_each(|number| insert(&leader.db, &table, 1000 * term + number));
+        }
+        assert_eq!(leader.rows("T").len(), 8 * 120);
+        leader.replica().write().expect("to be written");
+        follower.follow(&leader);
+        assert_eq!(leader.rows("T"), follower.rows("T"));
+    });
+}

@@ -1,8 +1,9 @@
 //! Groups of replicas in one thread, on a network and disks that fail by seed.
 //!
-//! `remanent-group-simulator [--seed N] [--count K] [--verbose] [--raft]` plays K schedules from
-//! seed N on, and says what is wrong with any. A schedule takes some seconds of a clock that nobody
-//! waits for. Built with `--cfg tokio_unstable`, a seed gives the same schedule every time.
+//! `remanent-group-simulator [--seed N] [--count K] [--first] [--verbose] [--raft]` plays K
+//! schedules from seed N on, and says what is wrong with any, or with the first. A schedule takes
+//! some seconds of a clock that nobody waits for. Built with `--cfg tokio_unstable`, a seed gives
+//! the same schedule every time.
 
 mod clients;
 mod disk;
@@ -19,7 +20,8 @@ use tracing::Level;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;
 
-const USAGE: &str = "remanent-group-simulator [--seed N] [--count K] [--verbose] [--raft]\n";
+const USAGE: &str =
+    "remanent-group-simulator [--seed N] [--count K] [--first] [--verbose] [--raft]\n";
 
 struct Flags {
     seed: u64,
@@ -27,11 +29,13 @@ struct Flags {
     verbose: bool,
     /// Shows what Raft says, too.
     raft: bool,
+    /// Ends with the first finding.
+    first: bool,
 }
 
 fn flags() -> Result<Flags, lexopt::Error> {
     use lexopt::prelude::*;
-    let mut flags = Flags { seed: 1, count: 100, verbose: false, raft: false };
+    let mut flags = Flags { seed: 1, count: 100, verbose: false, raft: false, first: false };
     let mut parser = lexopt::Parser::from_env();
     while let Some(word) = parser.next()? {
         match word {
@@ -39,6 +43,7 @@ fn flags() -> Result<Flags, lexopt::Error> {
             Long("count") => flags.count = parser.value()?.parse()?,
             Long("verbose") => flags.verbose = true,
             Long("raft") => flags.raft = true,
+            Long("first") => flags.first = true,
             _ => return Err(word.unexpected()),
         }
     }
@@ -80,6 +85,9 @@ fn main() -> ExitCode {
                 let _ = writeln!(out, "seed {seed}:");
                 for finding in findings.iter().take(5) {
                     let _ = writeln!(out, "  {finding}");
+                }
+                if flags.first {
+                    return ExitCode::FAILURE;
                 }
             }
         }

@@ -41,7 +41,7 @@ impl GroupOptions {
             join: None,
             heartbeat: Duration::from_millis(100),
             write_after: Duration::from_millis(5),
-            threads: 2,
+            threads: 1,
         }
     }
 

@@ -40,6 +40,7 @@ pub(super) enum Kind {
     Failures,
     Flips,
     Damages,
+    Groups,
     Test,
 }
 
@@ -63,7 +64,7 @@ pub(super) enum Verdict {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Interleaved,
         Self::Threads,
         Self::Schedules,
@@ -72,6 +73,7 @@ impl Kind {
         Self::Failures,
         Self::Flips,
         Self::Damages,
+        Self::Groups,
         Self::Test,
     ];
 
@@ -85,17 +87,23 @@ impl Kind {
             Self::Failures => "failures",
             Self::Flips => "flips",
             Self::Damages => "damages",
+            Self::Groups => "groups",
             Self::Test => "test",
         }
     }
 
     /// Whether it is about what a disk holds; then there is but one way to run it.
     fn is_of_disks(self) -> bool {
-        matches!(self, Self::Crashes | Self::Failures | Self::Flips | Self::Damages)
+        matches!(self, Self::Crashes | Self::Failures | Self::Flips | Self::Damages | Self::Groups)
     }
 
-    fn needs_shuttle(self) -> bool {
-        matches!(self, Self::Schedules | Self::Models)
+    /// The folder that it is built in, and the package of its program.
+    fn built(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Groups => ("groups", "remanent-group-simulator"),
+            Self::Schedules | Self::Models => ("shuttle", "remanent-simulator"),
+            _ => ("plain", "remanent-simulator"),
+        }
     }
 }
 
@@ -134,8 +142,7 @@ impl Check {
         if self.kind == Kind::Test {
             return test_target::run(copy, &self.what);
         }
-        let folder = if self.kind.needs_shuttle() { "shuttle" } else { "plain" };
-        let target = copy.build.join(folder);
+        let target = copy.build.join(self.kind.built().0);
         let output = copy.build.join("output");
         let built = self.build(copy, &target).stderr(File::create(&output)?).status()?;
         if !built.success() {
@@ -159,7 +166,7 @@ impl Check {
                 cargo.arg("--no-run");
             }
             _ => {
-                cargo.args(["build", "--release", "--package", "remanent-simulator"]);
+                cargo.args(["build", "--release", "--package", self.kind.built().1]);
             }
         }
         cargo
@@ -173,8 +180,12 @@ impl Check {
             cargo.env("REMANENT_SHUTTLE_ITERATIONS", count).env("REMANENT_SHUTTLE_SEED", SEED);
             return cargo;
         }
-        let program: PathBuf = target.join("release/remanent-simulator");
+        let program: PathBuf = target.join("release").join(self.kind.built().1);
         let mut simulator = Command::new(program);
+        if self.kind == Kind::Groups {
+            simulator.args(["--seed", SEED, "--count", &count, "--first"]);
+            return simulator;
+        }
         if self.kind.is_of_disks() {
             simulator.args([self.kind.name(), "--seed", SEED, "--count", &count]);
             return simulator;
@@ -188,11 +199,11 @@ impl Check {
         let mut cargo = Command::new("cargo");
         cargo.current_dir(&copy.workspace).env("CARGO_TARGET_DIR", target);
         cargo.envs(PROFILE.iter().copied()).env_remove("CARGO_ENCODED_RUSTFLAGS");
-        if self.kind.needs_shuttle() {
-            cargo.env("RUSTFLAGS", "--cfg shuttle");
-        } else {
-            cargo.env_remove("RUSTFLAGS");
-        }
+        match self.kind.built().0 {
+            "shuttle" => cargo.env("RUSTFLAGS", "--cfg shuttle"),
+            "groups" => cargo.env("RUSTFLAGS", "--cfg tokio_unstable"),
+            _ => cargo.env_remove("RUSTFLAGS"),
+        };
         cargo
     }
 }
@@ -228,6 +239,11 @@ fn verdict(status: Option<ExitStatus>, text: &str) -> Verdict {
         let rest = text.split_once(before)?.1;
         Some(rest.split_whitespace().next()?.to_owned())
     };
+    // A schedule of a group is named on a line of its own.
+    let seed = |line: &str| line.strip_prefix("seed ")?.strip_suffix(':')?.parse::<u64>().ok();
+    if let Some(seed) = text.lines().find_map(seed) {
+        return found(format!("{seed} schedules"), Some(seed));
+    }
     if let Some(state) = number(": state ") {
         return found(format!("{} states", state.trim_end_matches(':')), None);
     }

@@ -468,15 +468,14 @@ impl Log {
     /// Ends the log: all is synced, and it says that it ends here.
     pub(crate) fn close(&self) {
         let close = || {
-            if self.group.is_some() {
-                return self.say_head().map_err(|error| self.poison(&error));
+            if self.group.is_none() {
+                self.append_plain(Head::Mark, &now_bytes());
+                if matches!(self.append_plain(Head::Close, &[]), Appended::Full(_)) {
+                    self.make_room(FRAME_EXTRA_MAX)?;
+                    self.append_plain(Head::Close, &[]);
+                }
+                self.sync()?;
             }
-            self.append_plain(Head::Mark, &now_bytes());
-            if matches!(self.append_plain(Head::Close, &[]), Appended::Full(_)) {
-                self.make_room(FRAME_EXTRA_MAX)?;
-                self.append_plain(Head::Close, &[]);
-            }
-            self.sync()?;
             self.say_head().map_err(|error| self.poison(&error))
         };
         // What was synced before says that there was more, should this go wrong.

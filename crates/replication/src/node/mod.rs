@@ -427,6 +427,7 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
         applier: Applier::new(&db).map_err(words)?,
         progress: Arc::clone(&progress),
         restarter: restarter.clone(),
+        is_simulated: around.is_simulated,
     };
     let transport = Arc::clone(&around.transport);
     let network = Network { identity: Arc::clone(&identity), transport: Arc::clone(&transport) };

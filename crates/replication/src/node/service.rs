@@ -171,11 +171,13 @@ impl Answers {
 /// a majority has lost its memory, and this replica had on its disk what none of them had.
 fn has_lost(running: &Running, request: &AppendEntriesRequest<Types>) -> bool {
     let Ok(replica) = Replica::of(&running.db) else { return false };
-    let safe = replica.replicated();
+    let (safe, before) = (replica.replicated(), replica.before());
     let ids = request.prev_log_id.iter().chain(request.entries.iter().map(|entry| &entry.id));
     let differs = |id: &Id| {
-        let held = replica.id_of(id.index);
-        id.index <= safe && held.is_some_and(|held| held != entry_id(id))
+        let (held, other) = (replica.id_of(id.index), entry_id(id));
+        // Of what was let go, the last is known, and terms only grow.
+        let is_later = id.index <= before.index && other.term > before.term;
+        is_later || id.index <= safe && held.is_some_and(|held| held != other)
     };
     request.vote >= running.raft.metrics().borrow().vote && ids.into_iter().any(differs)
 }

@@ -30,11 +30,16 @@ pub(crate) fn free_port() -> u16 {
 impl Group {
     /// So many replicas, started.
     pub(crate) fn start(count: usize) -> Self {
-        let home = tempfile::tempdir().expect("a folder");
-        let ports = (0..count).map(|_| free_port()).collect();
-        let mut group = Self { home, ports, nodes: (0..count).map(|_| None).collect() };
+        let mut group = Self::closed(count);
         (0..count).for_each(|place| group.open(place));
         group
+    }
+
+    /// So many replicas, none of which is started.
+    pub(crate) fn closed(count: usize) -> Self {
+        let home = tempfile::tempdir().expect("a folder");
+        let ports = (0..count).map(|_| free_port()).collect();
+        Self { home, ports, nodes: (0..count).map(|_| None).collect() }
     }
 
     pub(crate) fn address(&self, place: usize) -> String {
