@@ -69,7 +69,7 @@ pub(super) fn open(
         until: RecoverUntil::End,
         goes_on: true,
         names: &names,
-        group: Some((&group, last)),
+        scan: Some(&|head| scan(&*storage, &group, last, head)),
     }
     .run(image, options)?;
     let header = recovered.db.instance.memory().header();

@@ -24,7 +24,7 @@ use crate::image::{self, FilesOfImage, ImageHead};
 use crate::log::Progress;
 use crate::log::file::{self, DatabaseId, new_database_id};
 use crate::log::group::GroupLog;
-use crate::log::group_file::{self, GroupFile};
+use crate::log::group_file;
 use crate::log::reader::{Damage, End, FrameAt, Next, Reader, Unreadable};
 use crate::log::record::Frame;
 use crate::log::writer::{Log, LogEnd};
@@ -33,6 +33,8 @@ use crate::replay::{self, Replay, damaged};
 use crate::segment_files::{self, SegmentReader, SegmentSource};
 use crate::storage::stream::FileReader;
 use crate::storage::{Folder, Storage};
+
+use group::Scanned;
 
 pub use inspection::ImageInfo;
 pub use salvage::Salvaged;
@@ -265,7 +267,7 @@ fn recover(
     let image = choose_image(storage, &names, until)?;
     let names = &names;
     let goes_on = shared.is_some();
-    Attempt { storage, shared, log_options, until, goes_on, names, group: None }.run(image, options)
+    Attempt { storage, shared, log_options, until, goes_on, names, scan: None }.run(image, options)
 }
 
 /// The newest image that is whole and not too new; `None` if the log is to be read from its
@@ -305,6 +307,9 @@ fn is_unused(name: &&String) -> bool {
     *name == NEW_IMAGE || *name == group_file::NEW || name.starts_with(file::SPARE)
 }
 
+/// Reads the entries of the log of a replica, from an image on.
+type Scan<'a> = dyn Fn(&ImageHead) -> Result<Scanned> + 'a;
+
 /// One attempt to read a folder, from one image on or from the beginning.
 struct Attempt<'a> {
     storage: &'a dyn Storage,
@@ -315,8 +320,8 @@ struct Attempt<'a> {
     /// Whether the database is to be written afterwards; if not, no file is changed.
     goes_on: bool,
     names: &'a [String],
-    /// Of a replica: its group, and the entry behind which all is given up.
-    group: Option<(&'a GroupFile, Option<u64>)>,
+    /// Of a replica: reads the entries of its log. A program that has none is the smaller for it.
+    scan: Option<&'a Scan<'a>>,
 }
 
 impl Attempt<'_> {
@@ -330,10 +335,7 @@ impl Attempt<'_> {
         // What was in a full database finds room again, wherever it comes to lie.
         db.instance.memory().header().account.open_reserve(true);
         let database = image.map(|_| head.database);
-        let scanned = match self.group {
-            Some((group, last)) => Some(group::scan(self.storage, group, last, &head)?),
-            None => None,
-        };
+        let scanned = self.scan.map(|scan| scan(&head)).transpose()?;
         let reader = Reader::open(self.storage, database, head.position).map_err(unreadable)?;
         let mut unused: Vec<_> = self.names.iter().filter(is_unused).cloned().collect();
         let numbers = file::numbers(self.storage).map_err(|error| storage_failed(&error))?;
