@@ -479,3 +479,69 @@ fn a_replica_that_leads_again_gives_no_number_away_twice() {
         assert_eq!(leader.rows("T"), follower.rows("T"));
     });
 }
+
+#[test]
+fn images_are_made_in_slices_when_they_are_due() {
+    let home = Home::new("replica-slices");
+    let often = || options().checkpoint_after(64 << 10).checkpoint_slice(4 << 10);
+    let open = |name: &str| {
+        let db = Database::open_replica(home.folder(name), often(), None).expect("a replica");
+        let applier = Applier::new(&db).expect("an applier");
+        Node { db, applier }
+    };
+    let (leader, follower, table) = pair(&home);
+    drop((leader, follower, table));
+    let (mut leader, mut follower) = (open("a"), open("b"));
+    leader.apply(leader.last());
+    leader.replica().lead(2).expect("to lead");
+    let table = leader.db.table("T").expect("a table");
+    let last_image = |node: &Node| node.replica().newest_image().index;
+    let before = last_image(&leader);
+    for round in 0..60u32 {
+        (0..100).for_each(|number| insert(&leader.db, &table, 1000 * round + number));
+        leader.replica().write().expect("to be written");
+        let last = leader.last();
+        follower.get(&leader, last);
+        // A majority has it later than the leader; images wait for that.
+        leader.replica().note_replicated(last.saturating_sub(3));
+        follower.apply(last);
+        for node in [&leader, &follower] {
+            assert!(last_image(node) <= node.replica().replicated());
+        }
+    }
+    leader.replica().note_replicated(leader.last());
+    for (node, name) in [(&leader, "leader"), (&follower, "follower")] {
+        assert!(last_image(node) > before, "{name}");
+    }
+    let rows = leader.rows("T");
+    assert_eq!(rows, follower.rows("T"));
+    drop((leader, follower));
+    for name in ["a", "b"] {
+        let mut node = open(name);
+        node.apply(node.last());
+        assert_eq!(node.rows("T"), rows, "{name}");
+    }
+}
+
+#[test]
+fn the_group_is_not_kept_waiting_by_itself() {
+    within_a_minute(|| {
+        let home = Home::new("replica-paused");
+        let (leader, _, table) = pair(&home);
+        let last = leader.last();
+        leader.replica().pause(true);
+        insert(&leader.db, &table, 1);
+        // The thread that pauses goes on; what it writes is in the entry that the group makes.
+        leader.replica().write().expect("it does not wait");
+        assert_eq!(leader.last(), last);
+        let id = EntryId { term: 1, index: last + 1 };
+        leader.replica().append_message(id, b"other members").expect("to be appended");
+        leader.replica().pause(false);
+        insert(&leader.db, &table, 2);
+        leader.replica().write().expect("to be written");
+        assert_eq!(leader.replica().message_at(last + 2), (last + 1, b"other members".to_vec()));
+        let mut follower = home.open("b");
+        follower.follow(&leader);
+        assert_eq!(leader.rows("T"), follower.rows("T"));
+    });
+}

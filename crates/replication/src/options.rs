@@ -41,7 +41,7 @@ impl GroupOptions {
             join: None,
             heartbeat: Duration::from_millis(100),
             write_after: Duration::from_millis(5),
-            threads: 1,
+            threads: 2,
         }
     }
 
@@ -71,7 +71,8 @@ impl GroupOptions {
     }
 
     /// How often the leader says that it is there: 100 ms if nothing else is said. Others elect
-    /// another leader when they have not heard of it for 5 to 10 times as long.
+    /// another leader when they have not heard of it for 7.5 to 10 times as long, and it takes no
+    /// changes when it has not heard of a majority for ten times as long.
     pub fn heartbeat(mut self, every: Duration) -> Self {
         self.heartbeat = every;
         self

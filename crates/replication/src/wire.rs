@@ -53,6 +53,17 @@ pub(crate) enum Request {
     Leave { id: NodeId },
 }
 
+impl Request {
+    /// Whether it may come from who is of no group.
+    pub(crate) fn is_for_strangers(&self) -> bool {
+        match self {
+            Self::Append(_) | Self::Vote(_) | Self::Fetch { .. } | Self::Sync(_) => false,
+            Self::Status | Self::Copy | Self::Piece { .. } | Self::CopyEnd { .. } => true,
+            Self::Join { .. } | Self::Leave { .. } => true,
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     Append(Result<AppendEntriesResponse<NodeId>, RaftError<NodeId>>),

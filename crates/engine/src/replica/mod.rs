@@ -245,7 +245,8 @@ impl<'d> Replica<'d> {
         }
     }
 
-    /// Writes what was committed so far, so that there are entries of it.
+    /// Writes what was committed so far, so that there are entries of it; later, if it is paused.
+    /// It never waits for the group, so the group may call it.
     ///
     /// # Errors
     /// `LogFailed`.
@@ -253,7 +254,7 @@ impl<'d> Replica<'d> {
     /// # Examples
     /// See [`Replica`].
     pub fn write(&self) -> Result<()> {
-        self.log.write_all()
+        self.log.write_unless_paused()
     }
 
     /// Puts a copy of another replica in the place of what is in a storage, which nobody has open,

@@ -85,6 +85,16 @@ async fn ask(shared: &Shared, id: NodeId, address: &str) -> Option<Status> {
     }
 }
 
+/// Asks the leader to let a member go.
+///
+/// # Errors
+/// The system's.
+pub(crate) async fn ask_to_leave(shared: &Shared, leader: &str, id: NodeId) -> io::Result<Answer> {
+    let mut caller = caller(shared, 0, leader);
+    let asked = tokio::time::timeout(10 * ANSWER_MAX, caller.call(Request::Leave { id })).await;
+    asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
 /// A caller of a replica that is of no group yet.
 fn caller(shared: &Shared, id: NodeId, address: &str) -> Caller {
     let identity = Arc::new(Identity {
@@ -136,7 +146,7 @@ pub(crate) async fn fetch_from(
     let fetched = async {
         let mut caller = caller(shared, id, address);
         fetch(&mut caller, &*copy).await.map_err(|error| format!("{address}: {error}"))?;
-        check(shared, &*copy, was_replica)?;
+        check(shared, &*copy, was_replica.then_some(&*storage))?;
         let copy = Arc::clone(&copy);
         shared.block_on(move || Replica::replace(&*storage, &*copy)).await.map_err(words)
     }
@@ -145,10 +155,17 @@ pub(crate) async fn fetch_from(
     fetched
 }
 
-/// Refuses a copy whose group knows another replica under this one's number: what that one has
-/// promised, this one does not know.
-fn check(shared: &Shared, copy: &dyn Storage, was_replica: bool) -> Result<(), String> {
-    let (message, _) = Replica::message_of(copy).map_err(|error| error.to_string())?;
+/// Refuses a copy of another group than that of the replica that is there, and one whose group
+/// knows another replica under this one's number: what that one has promised, nobody knows here.
+fn check(shared: &Shared, copy: &dyn Storage, own: Option<&dyn Storage>) -> Result<(), String> {
+    let words = |error: remanent_engine::Error| error.to_string();
+    let (message, group) = Replica::message_of(copy).map_err(words)?;
+    let was_replica = own.is_some();
+    if let Some(own) = own
+        && Replica::message_of(own).map_err(words)?.1 != group
+    {
+        return Err("the copy is one of another group".to_owned());
+    }
     let Some((_, members)) = members_in(&message) else {
         return Err("the copy does not say who the members are".to_owned());
     };

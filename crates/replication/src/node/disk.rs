@@ -4,6 +4,7 @@
 //! those of the others take what there is, all at the same time, and counts who has.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 
@@ -13,6 +14,9 @@ use crate::node::Running;
 use crate::transport::Transport;
 use crate::wire::{Answer, Request};
 use remanent_engine::Replica;
+
+/// How long a replica is waited for: one that does not answer may not keep this one open.
+const SYNC_MAX: Duration = Duration::from_secs(3);
 
 /// Has the disks of a majority take the log whenever a commit waits for that.
 pub(crate) async fn sync_for_commits(running: Arc<Running>, transport: Arc<dyn Transport>) {
@@ -47,9 +51,10 @@ async fn sync_majority(running: &Arc<Running>, transport: &Arc<dyn Transport>) {
             .unwrap_or_else(|| Caller::new(transport, identity, voter, member.address.clone()));
         let running = Arc::clone(running);
         asked.spawn(async move {
-            let answer = caller.call(Request::Sync(id_of(id))).await;
+            let asked = caller.call(Request::Sync(id_of(id)));
+            let answer = tokio::time::timeout(SYNC_MAX, asked).await;
             running.disk_callers.lock().await.insert(voter, caller);
-            matches!(answer, Ok(Answer::Synced(true)))
+            matches!(answer, Ok(Ok(Answer::Synced(true))))
         });
     }
     let mut synced = 0;

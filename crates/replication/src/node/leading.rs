@@ -17,6 +17,8 @@ use crate::node::Running;
 use crate::runtime::Draws;
 use crate::state::restart::Restart;
 
+/// A leader that hears of no majority for so many heartbeats takes no changes.
+const SILENCE_MAX: u32 = 10;
 /// So many heartbeats without a leader are long.
 const LONG_WITHOUT_LEADER: u32 = 12;
 
@@ -44,8 +46,10 @@ impl EntryTap for Proposer {
     }
 }
 
-/// Has the engine lead while Raft does.
-pub(crate) async fn watch(running: Arc<Running>) {
+/// Has the engine lead while Raft does and a majority answers: openraft's leader goes on alone, and
+/// who commits there would wait without end.
+pub(crate) async fn watch(running: Arc<Running>, heartbeat: Duration) {
+    let silence_max = (heartbeat * SILENCE_MAX).as_millis() as u64;
     let Ok(replica) = Replica::of(&running.db) else { return };
     let (raft, wanted_on_disk) = (running.raft.clone(), Arc::clone(&running.wanted_on_disk));
     replica.set_tap(Arc::new(Proposer { raft, wanted_on_disk }));
@@ -54,7 +58,9 @@ pub(crate) async fn watch(running: Arc<Running>) {
     loop {
         let (is_leader, term, applied) = {
             let now = metrics.borrow_and_update();
-            (now.state == ServerState::Leader, now.current_term, now.last_applied)
+            let is_heard = now.millis_since_quorum_ack.is_some_and(|ms| ms <= silence_max);
+            let is_leader = now.state == ServerState::Leader && is_heard;
+            (is_leader, now.current_term, now.last_applied)
         };
         servers.borrow_and_update();
         let failed = match leads_in {
@@ -79,9 +85,11 @@ pub(crate) async fn watch(running: Arc<Running>) {
             tracing::error!(%error, "a replica could not begin or end to lead");
             return running.restarter.restart(Restart::Again);
         }
-        // Beside every commit, it wakes up only while it matters.
-        let changed =
-            if leads_in.is_some() { servers.changed().await } else { metrics.changed().await };
+        // It does not wake up beside every commit, but while it matters; and to look for silence.
+        let changed = match leads_in {
+            Some(_) => tokio::time::timeout(heartbeat, servers.changed()).await.unwrap_or(Ok(())),
+            None => metrics.changed().await,
+        };
         if changed.is_err() {
             return;
         }

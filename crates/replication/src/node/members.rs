@@ -17,7 +17,7 @@ use crate::wire::Answer;
 
 /// Members of a group at most.
 pub(crate) const MEMBERS_MAX: usize = 7;
-/// How long proposals may be on their way before a change.
+/// How long proposals may be on their way before a change, and the change itself.
 const QUIET_MAX: Duration = Duration::from_secs(5);
 const LOOK_AFTER: Duration = Duration::from_millis(1);
 
@@ -44,8 +44,23 @@ pub(crate) async fn add(running: &Arc<Running>, id: NodeId, member: Member) -> A
     if members.voter_ids().any(|voter| voter == id) {
         return Answer::Done;
     }
+    // One that cannot be reached would count among those of whom a majority is needed.
+    if !has_caught_up(running, id).await {
+        return Answer::Refused("it has not caught up so far".to_owned());
+    }
     let change = ChangeMembers::AddVoterIds(BTreeSet::from([id]));
     make(running, change).await.err().unwrap_or(Answer::Done)
+}
+
+/// Waits, for a while, until a member has what there is now.
+async fn has_caught_up(running: &Arc<Running>, id: NodeId) -> bool {
+    let mut metrics = running.raft.metrics();
+    let target = metrics.borrow().last_log_index;
+    let caught_up = metrics.wait_for(|now| {
+        let matched = now.replication.as_ref().and_then(|all| *all.get(&id)?);
+        matched.map(|id| id.index) >= target
+    });
+    matches!(tokio::time::timeout(QUIET_MAX, caught_up).await, Ok(Ok(_)))
 }
 
 /// Has a member leave.
@@ -77,7 +92,11 @@ pub(crate) async fn remove(running: &Arc<Running>, id: NodeId) -> Answer {
 async fn make(running: &Arc<Running>, change: ChangeMembers<NodeId, Member>) -> Result<(), Answer> {
     let _paused = Paused::new(&running.db);
     quiet(running).await?;
-    match running.raft.change_membership(change, true).await {
+    let changed = running.raft.change_membership(change, true);
+    let Ok(changed) = tokio::time::timeout(QUIET_MAX, changed).await else {
+        return Err(Answer::Refused("no majority has agreed so far".to_owned()));
+    };
+    match changed {
         Ok(_) => Ok(()),
         Err(RaftError::APIError(ClientWriteError::ForwardToLeader(forward))) => {
             Err(Answer::Elsewhere(forward.leader_node.map(|member| member.address)))

@@ -24,7 +24,7 @@ use tokio::sync::{Notify, mpsc::UnboundedReceiver, watch};
 use tokio::task::JoinSet;
 
 use crate::caller::{Caller, Identity};
-use crate::copies::{Copies, Scratch, ScratchFolders};
+use crate::copies::{Copies, Scratch, ScratchFolders, unexpected};
 use crate::entry::{Members, NodeId, Types};
 use crate::node::service::Answers;
 use crate::node::unsure::Unsure;
@@ -37,9 +37,11 @@ use crate::state::promise::Promise;
 use crate::state::restart::{Restart, Restarter, restarter};
 use crate::status::{MemberStatus, NodeStatus, Role};
 use crate::transport::{Certificates, Tcp, Transport};
+use crate::wire::Answer;
 
-/// How long a replica that could not be opened waits before it tries again.
+/// How long a replica that could not be opened waits before it tries again, at first and at most.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
+const AGAIN_MAX: Duration = Duration::from_secs(5);
 /// How often it is looked whether a database is still used that is to be closed.
 const LOOK_AFTER: Duration = Duration::from_millis(2);
 
@@ -119,10 +121,11 @@ impl Node {
         certificates: Option<Certificates>,
     ) -> io::Result<Self> {
         let folder = folder.as_ref();
-        let scratch = folder.with_extension("copies");
+        let mut scratch = folder.as_os_str().to_owned();
+        scratch.push(".copies-of-replica");
         let around = Surroundings {
             storage: Arc::new(Folder::create(folder)?),
-            scratch: Arc::new(ScratchFolders::new(scratch)),
+            scratch: Arc::new(ScratchFolders::new(scratch.into())),
             transport: Arc::new(Tcp::new(certificates)),
             options: Arc::new(options),
             boot: boot_of_machine(),
@@ -217,6 +220,22 @@ impl Node {
         }
         let confirmed = running.raft.ensure_linearizable().await;
         confirmed.map(drop).map_err(|_| running.raft.metrics().borrow().current_leader)
+    }
+
+    /// Has a member leave the group, whether or not it runs: one that is gone for good, or has lost
+    /// its folder. Not to be called in a runtime.
+    ///
+    /// # Errors
+    /// Why it cannot be, in words: no leader is known, or no majority can be reached.
+    pub fn remove_member(&self, id: NodeId) -> Result<(), String> {
+        let leader = self.status().leader.ok_or("no leader is known")?.1;
+        let runtime = self.runtime.as_ref().ok_or("the replica runs in another runtime")?;
+        let answer = runtime.block_on(beginning::ask_to_leave(&self.shared, &leader.address, id));
+        match answer {
+            Ok(Answer::Done) => Ok(()),
+            Ok(answer) => Err(unexpected(answer).to_string()),
+            Err(error) => Err(format!("{}: {error}", leader.address)),
+        }
     }
 
     /// Ends it in order: what it has is on the disk, and it has promised nothing that it may lose.
@@ -352,7 +371,7 @@ async fn block_on<T: Send + 'static>(
 /// Runs a replica until it is to end.
 async fn run(shared: Arc<Shared>, mut restarts: UnboundedReceiver<Restart>) {
     let serving = tokio::spawn(serve(Arc::clone(&shared)));
-    let mut why = Restart::Again;
+    let (mut why, mut again_after) = (Restart::Again, AGAIN_AFTER);
     while why != Restart::Stop {
         let opened = tokio::select! {
             biased;
@@ -363,13 +382,18 @@ async fn run(shared: Arc<Shared>, mut restarts: UnboundedReceiver<Restart>) {
             opened = open(&shared, &why) => opened,
         };
         why = match opened {
-            Ok((running, tasks)) => live(&shared, running, tasks, &mut restarts).await,
+            Ok((running, tasks)) => {
+                again_after = AGAIN_AFTER;
+                live(&shared, running, tasks, &mut restarts).await
+            }
             Err(error) => {
                 tracing::error!(%error, "a replica cannot be opened");
                 *lock(&shared.failure) = Some(error);
+                let pause = again_after;
+                again_after = AGAIN_MAX.min(2 * pause);
                 tokio::select! {
                     told = restarts.recv() => told.unwrap_or(Restart::Stop),
-                    () = tokio::time::sleep(AGAIN_AFTER) => why,
+                    () = tokio::time::sleep(pause) => why,
                 }
             }
         };
@@ -449,9 +473,9 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
         is_simulated: around.is_simulated,
     });
     let mut tasks = JoinSet::new();
-    tasks.spawn(leading::watch(Arc::clone(&running)));
-    tasks.spawn(leading::write_now_and_then(Arc::clone(&running), shared.options.write_after));
     let heartbeat = shared.options.heartbeat;
+    tasks.spawn(leading::watch(Arc::clone(&running), heartbeat));
+    tasks.spawn(leading::write_now_and_then(Arc::clone(&running), shared.options.write_after));
     tasks.spawn(leading::stand_at_other_times(Arc::clone(&running), heartbeat));
     tasks.spawn(disk::sync_for_commits(Arc::clone(&running), Arc::clone(&transport)));
     tasks.spawn(unsure::ask_others(Arc::clone(&running), Arc::clone(&transport)));

@@ -58,7 +58,9 @@ impl Answers {
             return Answer::Status(self.status(running.as_deref()));
         }
         let Some(running) = running else { return refused("it is being opened".to_owned()) };
-        if group != [0; 16] && group != running.identity.group {
+        // Who is of no group yet fetches a copy and asks to join, and nothing else.
+        let is_stranger = group == [0; 16] && request.is_for_strangers();
+        if !is_stranger && group != running.identity.group {
             return refused("it is of another group of the same name".to_owned());
         }
         match request {

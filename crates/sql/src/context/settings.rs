@@ -277,7 +277,10 @@ impl Settings {
                 self.search_path = schemas(&values).filter(|schema| schema != "$user").collect();
             }
             "durability" => {
-                self.durability = Some(value.to_lowercase().parse().map_err(|_| bad())?);
+                // A server knows nothing of groups of replicas.
+                let level = value.to_lowercase().parse::<Durability>().ok();
+                let level = level.filter(|level| !level.is_of_group());
+                self.durability = Some(level.ok_or_else(bad)?);
             }
             "synchronous_commit" => {
                 self.durability = Some(synchronous(&value).ok_or_else(bad)?);

@@ -240,6 +240,19 @@ impl Log {
         self.write_to(self.end())
     }
 
+    /// Writes what was appended so far, unless the group is about to make an entry of its own: then
+    /// it is written with that, or later. It does not wait for the group.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub(crate) fn write_unless_paused(&self) -> Result<()> {
+        self.check()?;
+        let mut file = lock(&self.file);
+        let is_paused = self.group.as_ref().is_some_and(|group| group.lock().is_paused);
+        let written = if is_paused { Ok(()) } else { self.write_out(&mut file) };
+        written.map_err(|error| self.poison(&error))
+    }
+
     /// The position before which all is that a snapshot has which is taken now.
     pub(crate) fn seen(&self, group: &Group) -> u64 {
         if group.leads() { self.end() } else { group.applied() }
@@ -260,8 +273,9 @@ impl Log {
             let is_written = self.written.load(Ordering::Acquire) >= position;
             if !group.leads() {
                 // What was taken by now is the group's to decide.
-                return Err(Error::new(ErrorKind::NotReplicated)
-                    .because("another replica leads by now, and may or may not have the commit"));
+                return Err(Error::new(ErrorKind::NotReplicated).because(
+                    "it does not lead any more; the group may or may not have the commit",
+                ));
             }
             if !is_written && !group.lock().is_full() {
                 self.write_to(position)?;
@@ -337,7 +351,8 @@ fn moved(entry: &ReplicaEntry, salt: u32, mut timestamp: u64) -> (Vec<u8>, u64, 
 
 #[cold]
 fn not_leader() -> Error {
-    Error::new(ErrorKind::NotLeader).because("another replica of the group takes changes")
+    Error::new(ErrorKind::NotLeader)
+        .because("another replica of the group takes changes, or no majority can be reached")
 }
 
 #[cold]
