@@ -21,7 +21,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 40] = [
+const FLAGS: [Flag; 50] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
@@ -91,6 +91,31 @@ const FLAGS: [Flag; 40] = [
     flag("log-level", '\0', Some("LEVEL"), "error, warn, info, debug, trace or off; info"),
     flag("log-statements-over", '\0', Some("MS"), "logs statements that take longer"),
     flag("superuser", '\0', Some("NAME"), "makes this role, with REMANENT_PASSWORD's password"),
+    flag(
+        "replica",
+        '\0',
+        Some("N@ADDR"),
+        "a replica of a group: its number, and HOST:PORT for others",
+    ),
+    flag(
+        "peers",
+        '\0',
+        Some("N@ADDR,.."),
+        "the other replicas of a group that is to be founded; may be repeated",
+    ),
+    flag("join", '\0', Some("ADDR"), "joins a group that is there: HOST:PORT of any replica"),
+    flag("group", '\0', Some("NAME"), "the name of the group; remanent"),
+    flag("advertise", '\0', Some("ADDR"), "where clients reach this replica; as --listen"),
+    flag(
+        "durability",
+        '\0',
+        Some("LEVEL"),
+        "what commits wait for: replicated_disk, replicated, disk, os or buffered; the first",
+    ),
+    flag("heartbeat", '\0', Some("MS"), "how often a leader says that it is there; 100"),
+    flag("replica-certificate", '\0', Some("FILE"), "the certificates among replicas, as PEM"),
+    flag("replica-key", '\0', Some("FILE"), "the key of these, as PEM"),
+    flag("replica-authority", '\0', Some("FILE"), "who has signed those of all replicas, as PEM"),
     flag("command", 'c', Some("TEXT"), "runs these statements; may be repeated"),
     flag("file", 'f', Some("FILE"), "runs the statements of a file, - for standard input"),
     flag("create", '\0', None, "makes the database if there is none"),
@@ -119,7 +144,7 @@ const fn flag(
 }
 
 /// What was on the command line.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Flags {
     /// Words that are no flags, in order.
     pub(crate) words: Vec<String>,
@@ -154,6 +179,16 @@ pub(crate) struct Flags {
     pub(crate) log_level: Option<String>,
     pub(crate) log_statements_over: Option<String>,
     pub(crate) superuser: Option<String>,
+    pub(crate) replica: Option<String>,
+    pub(crate) peers: Vec<String>,
+    pub(crate) join: Option<String>,
+    pub(crate) group: Option<String>,
+    pub(crate) advertise: Option<String>,
+    pub(crate) durability: Option<String>,
+    pub(crate) heartbeat: Option<String>,
+    pub(crate) replica_certificate: Option<PathBuf>,
+    pub(crate) replica_key: Option<PathBuf>,
+    pub(crate) replica_authority: Option<PathBuf>,
     /// Text and files to run, and which they are: in the order in which they were given.
     pub(crate) inputs: Vec<(bool, String)>,
     pub(crate) create: bool,
@@ -222,6 +257,16 @@ impl Flags {
             "log-level" => self.log_level = Some(text(parser)?),
             "log-statements-over" => self.log_statements_over = Some(text(parser)?),
             "superuser" => self.superuser = Some(text(parser)?),
+            "replica" => self.replica = Some(text(parser)?),
+            "peers" => self.peers.push(text(parser)?),
+            "join" => self.join = Some(text(parser)?),
+            "group" => self.group = Some(text(parser)?),
+            "advertise" => self.advertise = Some(text(parser)?),
+            "durability" => self.durability = Some(text(parser)?),
+            "heartbeat" => self.heartbeat = Some(text(parser)?),
+            "replica-certificate" => self.replica_certificate = Some(folder(parser)?),
+            "replica-key" => self.replica_key = Some(folder(parser)?),
+            "replica-authority" => self.replica_authority = Some(folder(parser)?),
             "command" => self.inputs.push((false, text(parser)?)),
             "file" => self.inputs.push((true, text(parser)?)),
             "create" => self.create = true,

@@ -11,13 +11,17 @@ use std::time::Duration;
 use remanent_server::{EndSignals, Options, Server};
 use remanent_sql::SqlDatabase;
 
+mod access;
+mod replica;
+
+use self::access::{FIRST_ROLE, PASSWORD};
 use crate::flags::queries::QueryFlags;
 use crate::flags::{self, Flags};
 use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{options, refused};
 use crate::sizes;
 
-const FLAG_NAMES: [&str; 21] = [
+const FLAG_NAMES: [&str; 31] = [
     "listen",
     "trust",
     "certificate",
@@ -38,6 +42,16 @@ const FLAG_NAMES: [&str; 21] = [
     "query-memory",
     "spill-folder",
     "spill-limit",
+    "replica",
+    "peers",
+    "join",
+    "group",
+    "advertise",
+    "durability",
+    "heartbeat",
+    "replica-certificate",
+    "replica-key",
+    "replica-authority",
     "help",
 ];
 
@@ -46,12 +60,6 @@ const MEMORY: &str = ":memory:";
 
 /// Where it listens by default: this machine alone, where clients look first.
 const ADDRESS: &str = "127.0.0.1:5432";
-
-/// The role that is made where nobody could log in otherwise.
-const FIRST_ROLE: &str = "remanent";
-
-/// Holds the password of the role that is made.
-const PASSWORD: &str = "REMANENT_PASSWORD";
 
 /// Runs the command.
 pub(crate) fn run(flags: &Flags) -> Outcome {
@@ -62,15 +70,19 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     let [path] = flags.words(["the folder of a database, or `:memory:`"])?;
     let server_options = server_options(flags)?;
     let queries = QueryFlags::of(flags)?;
+    let replica = replica::ReplicaFlags::of(flags)?;
     let level = flags.log_level.as_deref().unwrap_or("info");
     remanent_server::log_to_standard_error(level).map_err(Failure::Usage)?;
+    if let Some(replica) = replica {
+        return replica::serve(path, flags, replica, queries, server_options);
+    }
     let database = open(path, flags)?;
     queries.apply(&database)?;
     // Before anybody connects: clients could take all the files that the process may open.
     let end = EndSignals::new().map_err(said)?;
     // First, so that no password is made that nobody sees; without roles it lets nobody in.
     let server = Server::start(Arc::clone(&database), server_options).map_err(said)?;
-    let access = give_access(&database, flags)?;
+    let access = access::give(&database, flags)?;
     answer(&first_lines(path, &database, &access, server.addresses()))?;
     end.wait();
     server.stop();
@@ -131,33 +143,6 @@ fn number(text: Option<&str>, flag: &str) -> Result<Option<u64>, Failure> {
     parsed.transpose()
 }
 
-/// Sees to it that somebody can log in, and says who, in words.
-fn give_access(database: &Arc<SqlDatabase>, flags: &Flags) -> Result<String, Failure> {
-    let given = std::env::var(PASSWORD).ok().filter(|password| !password.is_empty());
-    if let Some(name) = &flags.superuser {
-        let Some(password) = given else {
-            let text = format!("--superuser needs a password in the environment, as {PASSWORD}");
-            return Err(Failure::Usage(text));
-        };
-        make_superuser(database, name, &password)?;
-        return Ok(format!("superuser {name} with the password of {PASSWORD}"));
-    }
-    if flags.trust {
-        return Ok("trust: no password from this machine, under any name".to_owned());
-    }
-    if database.has_login() {
-        return Ok("the roles of the database, by their passwords".to_owned());
-    }
-    let password = given.clone().unwrap_or_else(remanent_server::random_password);
-    make_superuser(database, FIRST_ROLE, &password)?;
-    Ok(match given {
-        Some(_) => format!("superuser {FIRST_ROLE}, made now, with the password of {PASSWORD}"),
-        None => {
-            format!("superuser {FIRST_ROLE}, made now; password {password} is shown this once")
-        }
-    })
-}
-
 /// What holds, a line each, and at the end where clients are let in.
 fn first_lines(path: &str, database: &SqlDatabase, access: &str, addresses: &[String]) -> String {
     let kept = match path {
@@ -171,17 +156,7 @@ fn first_lines(path: &str, database: &SqlDatabase, access: &str, addresses: &[St
     format!("database: {path}; {kept}\nmemory:   at most {budget}\naccess:   {access}\n{ready}")
 }
 
-/// Makes the role, or gives it the password if it is there.
-fn make_superuser(database: &Arc<SqlDatabase>, name: &str, password: &str) -> Outcome {
-    let verb = if database.role(name).is_some() { "ALTER" } else { "CREATE" };
-    let name = name.replace('"', "\"\"");
-    let password = password.replace('\'', "''");
-    let text = format!("{verb} ROLE \"{name}\" LOGIN SUPERUSER PASSWORD '{password}'");
-    database.session().execute(&text).map_err(said)?;
-    Ok(())
-}
-
-fn said(error: impl std::fmt::Display) -> Failure {
+pub(crate) fn said(error: impl std::fmt::Display) -> Failure {
     Failure::Refused(format!("error: {error}"))
 }
 

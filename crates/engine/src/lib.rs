@@ -59,7 +59,7 @@ pub use log::reader::Damage;
 pub use log::record::Operation as LogOperation;
 pub use log::writer::LogStatistics;
 pub use log::{Batch, Durability, LogEntry, LogEntryKind, LogFeed, LoggedCommit, Progress};
-pub use log::{EntryId, EntryTap, ReplicaEntry};
+pub use log::{DefinitionWatch, EntryId, EntryTap, ReplicaEntry};
 #[doc(hidden)]
 pub use memory::Blocks;
 pub use memory::{CallerMemory, ColumnReads, MemoryUse, Purpose};

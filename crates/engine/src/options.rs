@@ -569,7 +569,6 @@ impl LogOptions {
         Ok(())
     }
 
-    /// The settings, with what depends on the budget filled in.
     /// Checks what a database cannot promise that no group of replicas shares.
     pub(crate) fn check_alone(&self) -> Result<()> {
         match self.durability.is_of_group() {
@@ -578,6 +577,7 @@ impl LogOptions {
         }
     }
 
+    /// The settings, with what depends on the budget filled in.
     pub(crate) fn resolve(&self, budget: u64) -> LogSettings {
         let buffer_size = match self.buffer_size {
             0 => ((budget / 64) as usize).clamp(BUFFER_MIN, 1 << 20),

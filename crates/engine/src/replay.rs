@@ -11,10 +11,12 @@
 //! Where one transaction has inserted rows so, they become columns again when it is committed.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::database::Database;
 use crate::definition::Definition;
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::DefinitionWatch;
 use crate::log::record::{Operation, Operations};
 use crate::memory::AllocationClass;
 use crate::memory::atomic::{Acquire, Relaxed, Release};
@@ -39,6 +41,7 @@ pub(crate) struct Replay<'d> {
     /// Whether others read meanwhile, and the timestamp of what was repeated last.
     is_watched: bool,
     timestamp: u64,
+    watching: Watching,
     freezes: bool,
     filled: FilledSegments,
 }
@@ -50,6 +53,15 @@ struct FilledSegments {
     next: Option<(u32, u32)>,
     /// Tables and numbers of segments.
     filled: Vec<(u32, u32)>,
+}
+
+/// Who watches definitions, and whether there are some in the transaction that is open.
+#[derive(Default)]
+struct Watching {
+    watch: Option<Arc<dyn DefinitionWatch>>,
+    has_begun: bool,
+    /// The table that was asked about last.
+    asked: Option<u32>,
 }
 
 /// How far a transaction has been repeated.
@@ -65,13 +77,24 @@ struct Applied {
 impl<'d> Replay<'d> {
     pub(crate) fn new(db: &'d Database) -> Self {
         let (tables, filled) = (HashMap::new(), FilledSegments::default());
-        let (transaction, changes, freezes) = (None, 0, false);
-        Self { db, tables, transaction, changes, is_watched: false, timestamp: 0, freezes, filled }
+        Self {
+            db,
+            tables,
+            transaction: None,
+            changes: 0,
+            is_watched: false,
+            timestamp: 0,
+            watching: Watching::default(),
+            freezes: false,
+            filled,
+        }
     }
 
     /// In a database that others read: they see whole commits, at the timestamps that these have.
-    pub(crate) fn watched(mut self) -> Self {
+    /// Who watches definitions learns of others.
+    pub(crate) fn watched(mut self, watch: Option<Arc<dyn DefinitionWatch>>) -> Self {
         self.is_watched = true;
+        self.watching.watch = watch;
         self
     }
 
@@ -173,7 +196,9 @@ impl<'d> Replay<'d> {
             if self.is_watched {
                 self.db.instance.memory().header().commit.0.next.store(self.timestamp, Relaxed);
             }
-            tx.commit()?;
+            let committed = tx.commit();
+            self.watching.end();
+            committed?;
         }
         for (table, number) in std::mem::take(&mut self.filled.filled) {
             if let Ok(table) = self.table(table) {
@@ -187,6 +212,7 @@ impl<'d> Replay<'d> {
     /// Takes back what has not committed.
     pub(crate) fn roll_back(&mut self) {
         self.transaction = None;
+        self.watching.end();
         self.filled = FilledSegments::default();
     }
 
@@ -231,6 +257,7 @@ impl<'d> Replay<'d> {
     pub(crate) fn define(&mut self, bytes: &[u8]) -> Result<()> {
         self.tables.clear();
         let definition = Definition::from_bytes(bytes).ok_or_else(|| damaged("a definition"))?;
+        self.watching.begin();
         self.transaction()?.repeat(definition).map_err(not_repeated)
     }
 
@@ -266,8 +293,9 @@ impl<'d> Replay<'d> {
     }
 
     fn apply(&mut self, operation: &Operation<'_>) -> Result<()> {
-        let Some(table) = table_of(operation) else { return Ok(()) };
-        let table = self.table(table)?;
+        let Some(number) = table_of(operation) else { return Ok(()) };
+        let table = self.table(number)?;
+        self.watching.note(number, &table);
         if let Operation::Insert { table: id, row, .. } = *operation {
             self.make_vacant(&table, row)?;
             if self.freezes {
@@ -293,6 +321,38 @@ impl<'d> Replay<'d> {
         }
         let Some(tx) = &self.transaction else { unreachable!("it was begun above") };
         Ok(tx)
+    }
+}
+
+impl Watching {
+    /// A row of this table is changed.
+    fn note(&mut self, number: u32, table: &Table) {
+        let Some(watch) = &self.watch else { return };
+        if self.asked != Some(number) {
+            self.asked = Some(number);
+            if watch.concerns(table.name()) {
+                self.begin();
+            }
+        }
+    }
+
+    /// Definitions are changed.
+    fn begin(&mut self) {
+        if let Some(watch) = &self.watch
+            && !std::mem::replace(&mut self.has_begun, true)
+        {
+            watch.change();
+        }
+    }
+
+    /// The transaction has ended.
+    fn end(&mut self) {
+        self.asked = None;
+        if std::mem::take(&mut self.has_begun)
+            && let Some(watch) = &self.watch
+        {
+            watch.changed();
+        }
     }
 }
 

@@ -5,6 +5,8 @@
 //! later whether it has come further meanwhile, and a feed gives what has come as far as the disk.
 //! Nothing here writes: the log does, in the thread that asks.
 
+use std::time::Duration;
+
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::writer::{Log, LogStatistics};
@@ -66,6 +68,29 @@ impl Database {
             return Some(Durability::ReplicatedDisk);
         }
         (group.replicated() >= ticket.position()).then_some(Durability::Replicated)
+    }
+
+    /// Waits until whoever begins to read sees the commit with this timestamp, for a while. Whether
+    /// it is so. A follower of a group has it when it has applied it, so whoever wrote to the
+    /// leader reads there what they wrote.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::time::Duration;
+    /// use remanent_engine::{Database, Options, schema::*};
+    /// let db = Database::open(Options::new())?;
+    /// let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// assert!(db.wait_for_timestamp(ticket.timestamp(), Duration::ZERO));
+    /// assert!(!db.wait_for_timestamp(u64::MAX, Duration::ZERO));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn wait_for_timestamp(&self, timestamp: u64, time: Duration) -> bool {
+        let is_seen = || self.newest_timestamp() >= timestamp;
+        match self.instance.log().and_then(Log::group) {
+            Some(group) if !is_seen() => group.wait_until(time, |_| is_seen()),
+            _ => is_seen(),
+        }
     }
 
     /// Waits until a commit has reached a durability level; this call sees to it.

@@ -2,13 +2,13 @@
 //! beside what applies them sees whole commits at the leader's timestamps.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
 use remanent_engine::schema::*;
 use remanent_engine::{
-    Applier, Database, Durability, EntryId, ErrorKind, Folder, Options, Replica, RowId, Table,
-    TransactionOptions,
+    Applier, Database, DefinitionWatch, Durability, EntryId, ErrorKind, Folder, Options, Replica,
+    RowId, Table, TransactionOptions,
 };
 
 /// Folders of replicas, which go at the end.
@@ -34,7 +34,7 @@ impl Home {
     fn open_cut(&self, name: &str, last: Option<u64>) -> Node {
         let db = Database::open_replica(self.folder(name), options(), last).expect("a replica");
         let applier = Applier::new(&db).expect("an applier");
-        Node { db, applier }
+        Node { db: Arc::new(db), applier }
     }
 }
 
@@ -54,7 +54,7 @@ fn options() -> Options {
 
 /// A replica, and what applies to it.
 struct Node {
-    db: Database,
+    db: Arc<Database>,
     applier: Applier,
 }
 
@@ -487,7 +487,7 @@ fn images_are_made_in_slices_when_they_are_due() {
     let open = |name: &str| {
         let db = Database::open_replica(home.folder(name), often(), None).expect("a replica");
         let applier = Applier::new(&db).expect("an applier");
-        Node { db, applier }
+        Node { db: Arc::new(db), applier }
     };
     let (leader, follower, table) = pair(&home);
     drop((leader, follower, table));
@@ -544,4 +544,68 @@ fn the_group_is_not_kept_waiting_by_itself() {
         follower.follow(&leader);
         assert_eq!(leader.rows("T"), follower.rows("T"));
     });
+}
+
+/// Counts what it is told of definitions, and what it sees then.
+#[derive(Debug)]
+struct Watch {
+    db: Weak<Database>,
+    said: Mutex<Vec<(&'static str, Vec<String>)>>,
+}
+
+impl Watch {
+    fn note(&self, what: &'static str) {
+        let tables = self.db.upgrade().map_or_else(Vec::new, |db| db.table_names());
+        self.said.lock().expect("a lock").push((what, tables));
+    }
+
+    fn said(&self) -> Vec<(&'static str, Vec<String>)> {
+        std::mem::take(&mut self.said.lock().expect("a lock"))
+    }
+}
+
+impl DefinitionWatch for Watch {
+    fn concerns(&self, table: &str) -> bool {
+        table == "names"
+    }
+
+    fn change(&self) {
+        self.note("before");
+    }
+
+    fn changed(&self) {
+        self.note("after");
+    }
+}
+
+#[test]
+fn who_watches_definitions_learns_of_them_before_they_are_seen() {
+    let home = Home::new("replica-definitions");
+    let (leader, mut follower, table) = pair(&home);
+    let watch = Arc::new(Watch { db: Arc::downgrade(&follower.db), said: Mutex::default() });
+    let given: Weak<Watch> = Arc::downgrade(&watch);
+    follower.replica().watch_definitions(given);
+    let mut follow = |work: &dyn Fn()| {
+        work();
+        leader.replica().write().expect("to be written");
+        follower.follow(&leader);
+        watch.said()
+    };
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    assert_eq!(follow(&|| insert(&leader.db, &table, 1)), []);
+    let said = follow(&|| {
+        insert(&leader.db, &table, 2);
+        leader.db.create_table(schema("names")).expect("a table");
+        insert(&leader.db, &table, 3);
+    });
+    assert_eq!(said, [("before", names(&["T"])), ("after", names(&["T", "names"]))]);
+    let concerned = leader.db.table("names").expect("the table");
+    let said = follow(&|| {
+        insert(&leader.db, &table, 4);
+        insert(&leader.db, &concerned, 1);
+        insert(&leader.db, &concerned, 2);
+    });
+    let all = names(&["T", "names"]);
+    assert_eq!(said, [("before", all.clone()), ("after", all)]);
+    assert_eq!(follow(&|| insert(&leader.db, &table, 5)), []);
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use remanent_engine::{Database, Folder, Replica, Storage};
+use remanent_engine::{Database, Replica, Storage};
 use tokio::time::Instant;
 
 use crate::caller::Caller;
@@ -54,7 +54,7 @@ impl Scratch for ScratchFolders {
     fn make(&self) -> io::Result<Arc<dyn Storage>> {
         let path = self.path.join(self.next.fetch_add(1, Ordering::Relaxed).to_string());
         std::fs::create_dir_all(&path)?;
-        let storage: Arc<dyn Storage> = Arc::new(Folder::create(&path)?);
+        let storage: Arc<dyn Storage> = Arc::new(remanent_compression::folder(&path)?);
         lock(&self.made).push((Arc::clone(&storage), path));
         Ok(storage)
     }

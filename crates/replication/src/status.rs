@@ -56,6 +56,13 @@ pub struct NodeStatus {
     pub replicated: u64,
     /// The index up to which its database has it.
     pub applied: u64,
+    /// Bytes of log that it has; those that are on its disk; and those that it knows a majority to
+    /// have.
+    pub log_bytes: u64,
+    /// See there.
+    pub log_bytes_synced: u64,
+    /// See there.
+    pub log_bytes_replicated: u64,
     /// The timestamp up to which its database can be read.
     pub timestamp: u64,
     /// Commits and row changes that it has applied since it was opened.
@@ -82,4 +89,6 @@ pub struct MemberStatus {
     pub votes: bool,
     /// The index up to which the leader knows that it has the log.
     pub matched: Option<u64>,
+    /// The same in bytes of log.
+    pub position: Option<u64>,
 }

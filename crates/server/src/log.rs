@@ -6,7 +6,10 @@
 
 use std::io::{self, Write};
 
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 /// Writes the log of this process to standard error, from this level on: `error`, `warn`, `info`,
 /// `debug`, `trace` or `off`.
@@ -17,10 +20,13 @@ pub fn log_to_standard_error(level: &str) -> Result<(), String> {
     let level: LevelFilter = level.parse().map_err(|_| {
         format!("`{level}` is no level of the log: error, warn, info, debug, trace, off")
     })?;
-    let format =
-        tracing_subscriber::fmt().with_max_level(level).with_writer(|| OneLine(io::stderr()));
+    let format = tracing_subscriber::fmt::layer().with_writer(|| OneLine(io::stderr()));
+    let format = format.with_target(false).with_ansi(false);
+    // What openraft would say at other levels, our own lines say.
+    let of_raft = level.min(LevelFilter::ERROR);
+    let filter = Targets::new().with_default(level).with_target("openraft", of_raft);
     // A log that a program has set up already stays.
-    let _ = format.with_target(false).with_ansi(false).try_init();
+    let _ = tracing_subscriber::registry().with(format.with_filter(filter)).try_init();
     Ok(())
 }
 

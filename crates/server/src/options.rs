@@ -64,6 +64,13 @@ impl Options {
         self
     }
 
+    /// Listens at these addresses, and no others.
+    #[must_use]
+    pub fn listen_only(mut self, addresses: &[String]) -> Self {
+        self.listen = addresses.to_vec();
+        self
+    }
+
     /// Whether clients on this machine need no password.
     #[must_use]
     pub fn trust(mut self, trust: bool) -> Self {

@@ -82,8 +82,34 @@ impl Server {
     /// Ends: lets nobody in, lets running statements finish within the grace of the options, rolls
     /// open transactions back, tells the clients, and writes a checkpoint.
     pub fn stop(self) {
-        let grace = self.shared.options.grace;
+        let shared = Arc::clone(&self.shared);
+        let grace = shared.options.grace;
         tracing::info!("ends, within {} s", grace.as_secs_f64());
+        self.leave(grace);
+        match shared.database.engine().checkpoint() {
+            Ok(_) => tracing::info!("has ended, with a checkpoint"),
+            // A database in memory alone has none.
+            Err(error) => tracing::info!("has ended, without a checkpoint: {error}"),
+        }
+    }
+
+    /// The same for a database that goes on without it, or is another's to close: ends all
+    /// sessions within this time. Nobody has the database through the server afterwards.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Duration;
+    /// use remanent_server::{Options, Server};
+    /// use remanent_sql::SqlDatabase;
+    /// let database = SqlDatabase::in_memory()?;
+    /// let options = Options::new().listen("127.0.0.1:0").trust(true);
+    /// let server = Server::start(Arc::clone(&database), options)?;
+    /// server.leave(Duration::ZERO);
+    /// assert_eq!(Arc::strong_count(&database), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn leave(self, grace: Duration) {
         self.shared.stop();
         self.addresses.iter().for_each(|address| Listener::wake(address));
         for acceptor in self.acceptors {
@@ -105,11 +131,6 @@ impl Server {
             connections.wait_until(Instant::now() + STOPPED_MAX);
         }
         self.checkpoints.end();
-        match self.shared.database.engine().checkpoint() {
-            Ok(_) => tracing::info!("has ended, with a checkpoint"),
-            // A database in memory alone has none.
-            Err(error) => tracing::info!("has ended, without a checkpoint: {error}"),
-        }
     }
 }
 

@@ -19,15 +19,26 @@ impl EndSignals {
         Ok(Self(Signals::new([SIGTERM, SIGINT])?))
     }
 
-    /// Waits for the first; a second one ends the process at once, with 130.
-    pub fn wait(self) {
+    /// Whether one has come.
+    pub fn has_come(&mut self) -> bool {
+        self.0.pending().next().is_some()
+    }
+
+    /// From now on, the next one ends the process at once, with 130.
+    pub fn end_at_next(self) {
         let Self(mut signals) = self;
-        let first = signals.forever().next();
-        tracing::info!("signal {}", first.unwrap_or_default());
         std::thread::spawn(move || {
             if signals.forever().next().is_some() {
                 std::process::exit(130);
             }
         });
+    }
+
+    /// Waits for the first; a second one ends the process at once, with 130.
+    pub fn wait(self) {
+        let Self(mut signals) = self;
+        let first = signals.forever().next();
+        tracing::info!("signal {}", first.unwrap_or_default());
+        Self(signals).end_at_next();
     }
 }

@@ -3,13 +3,15 @@
 //! The catalog is read when the database is opened and after each definition; statements keep the
 //! snapshot that they began with.
 
+mod replica;
+
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use datafusion::execution::SessionState;
-use remanent_engine::{Database, TransactionOptions};
+use remanent_engine::{Database, Replica, TransactionOptions};
 
 use crate::activity::Activities;
 use crate::catalog::load::{self, EngineTable};
@@ -19,6 +21,7 @@ use crate::catalog::snapshot::{SetAside, Snapshot};
 use crate::catalog::statistics::Known;
 use crate::catalog::store::{Kind, NewObject, Store};
 use crate::error::{Error, Result};
+use crate::group::Group;
 use crate::limits::budget::BudgetPool;
 use crate::limits::held::Held;
 use crate::limits::spill::Spilling;
@@ -74,11 +77,13 @@ pub(crate) struct Defaults {
     pub(crate) freezing: Freezing,
     pub(crate) query_threads: usize,
     pub(crate) query_memory: Option<usize>,
+    /// Whether the database is a replica of a group.
+    pub(crate) is_replica: bool,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { freezing: Freezing::Off, query_threads: 1, query_memory: None }
+        Self { freezing: Freezing::Off, query_threads: 1, query_memory: None, is_replica: false }
     }
 }
 
@@ -122,6 +127,11 @@ pub struct SqlDatabase {
     refreshing: Mutex<()>,
     /// Held by whoever changes roles and rights, beside what else is done.
     pub(crate) rights: Mutex<()>,
+    /// The group that it is a replica of, and whether it has led there.
+    pub(crate) group: OnceLock<Arc<dyn Group>>,
+    pub(crate) has_led: AtomicBool,
+    /// Whether the catalog could not be read when the group had changed it.
+    pub(crate) is_stale: AtomicBool,
     /// What sessions begin with.
     freezing: Mutex<Freezing>,
     query_threads: AtomicUsize,
@@ -163,6 +173,9 @@ impl SqlDatabase {
             refreshing: Mutex::new(()),
             rights: Mutex::new(()),
             full_segments: FullSegments::default(),
+            group: OnceLock::new(),
+            has_led: AtomicBool::new(false),
+            is_stale: AtomicBool::new(false),
             freezing: Mutex::default(),
             query_threads: AtomicUsize::new(1),
             query_memory: AtomicUsize::new(0),
@@ -258,6 +271,7 @@ impl SqlDatabase {
             freezing: *self.freezing.lock().unwrap_or_else(PoisonError::into_inner),
             query_threads: self.query_threads.load(Ordering::Relaxed),
             query_memory: Some(self.query_memory.load(Ordering::Relaxed)).filter(|it| *it > 0),
+            is_replica: Replica::of(&self.engine).is_ok(),
         }
     }
 
@@ -310,6 +324,7 @@ impl SqlDatabase {
         let _refreshing = self.refreshing.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.catalog();
         let next = committed(&self.store, &before, self.next_version())?;
+        self.is_stale.store(false, Ordering::Release);
         self.exchange(Arc::new(next));
         Ok(())
     }

@@ -329,6 +329,12 @@ impl Error {
         self.0.routine
     }
 
+    /// What was written is nobody's: the replica does not lead its group any more.
+    pub(crate) fn deposed() -> Self {
+        let text = "this replica does not lead its group any more; nothing was committed";
+        Self::new(SqlState::SHUTDOWN, text).hint("Connect again, and try again.")
+    }
+
     /// Whether the transaction cannot go on after it: what it has read or written no longer holds.
     pub fn ends_transaction(&self) -> bool {
         self.0.state == SqlState::SERIALIZATION_FAILURE

@@ -54,6 +54,7 @@ mod plan_cache;
 
 mod activity;
 
+mod group;
 mod privileges;
 
 mod transaction;
@@ -77,6 +78,7 @@ pub use change::copy::CopyIn;
 pub use copy::{Copy, CopyFormat, StatementKind};
 pub use database::{Freezing, SqlDatabase};
 pub use error::{Error, Result, SqlState, Subject};
+pub use group::{Group, GroupMember, GroupView, READ_AFTER};
 pub use limits::cancel::Cancel;
 pub use limits::heap::CountingAllocator;
 pub use limits::held::Held;

@@ -73,6 +73,11 @@ pub(crate) fn own(name: &str) -> String {
     format!("{OWN}{SEPARATOR}{name}")
 }
 
+/// The name of a table of the catalog's own, by what the engine calls it.
+pub(crate) fn own_name(table: &str) -> Option<&str> {
+    table.strip_prefix(OWN)?.strip_prefix(SEPARATOR)
+}
+
 /// A name as SQL folds it: in small letters unless it is quoted.
 pub(crate) fn fold(ident: &Ident) -> String {
     match ident.quote_style {

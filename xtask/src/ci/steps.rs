@@ -132,14 +132,14 @@ pub(super) const STEPS: &[Step] = &[
         program(
             "groups",
             "groups of replicas on a network and disks that fail, each schedule judged",
-            110,
+            92,
             "cargo run --release --package remanent-group-simulator -- --count 500",
         ),
     ),
     program(
         "replication",
         "tests of groups of replicas, on sockets",
-        60,
+        45,
         "cargo test --package remanent-replication --package remanent-group-simulator",
     ),
     in_parts("planted", "bugs put into a copy of the engine are found", 150, planted::run_part),
@@ -147,7 +147,7 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "sql",
         "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
-        740,
+        700,
         "cargo test --package remanent-join-order --package remanent-sql --package remanent-server \
          --package remanent-shell --package remanent-cli --package lab*",
     ),
@@ -161,7 +161,7 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "clients",
         "programs and drivers that people use, and random queries, get their answers",
-        69,
+        80,
         "sh crates/server/tests/clients/ci.sh",
     ),
     program(

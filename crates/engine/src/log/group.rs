@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use super::group_file::{GroupFile, GroupPoint};
@@ -65,6 +65,18 @@ pub trait EntryTap: Debug + Send + Sync {
 
     /// A commit waits for the disks of a majority to have the last entry. It may not wait.
     fn want_on_disk(&self);
+}
+
+/// Who has read the definitions of a follower, and is to know when others come.
+pub trait DefinitionWatch: Debug + Send + Sync {
+    /// Whether rows of the table with this name are a part of definitions.
+    fn concerns(&self, table: &str) -> bool;
+
+    /// Others are about to be committed: who begins to read from now on may see them.
+    fn change(&self);
+
+    /// They were, or they were taken back.
+    fn changed(&self);
 }
 
 /// Where an entry ends.
@@ -121,6 +133,7 @@ pub(crate) struct GroupState {
     /// The index up to which a majority has the log.
     pub(crate) replicated: u64,
     pub(crate) tap: Option<Arc<dyn EntryTap>>,
+    pub(crate) watch: Option<Weak<dyn DefinitionWatch>>,
 }
 
 /// What a folder's log holds of its group.
@@ -201,6 +214,7 @@ impl Group {
             recent_max,
             replicated,
             tap: None,
+            watch: None,
         };
         let position = state.end_of(replicated).map_or(before.end, |entry| entry.end);
         Self {

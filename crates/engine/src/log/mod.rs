@@ -22,5 +22,5 @@ pub(crate) mod writer;
 pub use dump::{LogEntry, LogEntryKind};
 pub use durability::{Batch, Durability};
 pub use feed::{LogFeed, LoggedCommit};
-pub use group::{EntryId, EntryTap, ReplicaEntry};
+pub use group::{DefinitionWatch, EntryId, EntryTap, ReplicaEntry};
 pub use progress::Progress;

@@ -8,7 +8,7 @@
 
 mod applier;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::checkpoint;
 use crate::database::Database;
@@ -16,7 +16,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::group::Group;
 use crate::log::group_file::{GroupFile, GroupPoint};
 use crate::log::writer::{Log, no_group};
-use crate::log::{EntryId, EntryTap, ReplicaEntry};
+use crate::log::{DefinitionWatch, Durability, EntryId, EntryTap, ReplicaEntry};
+use crate::memory::atomic::Relaxed;
 use crate::options::Options;
 use crate::storage::Storage;
 
@@ -86,7 +87,8 @@ impl<'d> Replica<'d> {
     /// # Examples
     /// See [`Replica`].
     pub fn found(storage: Arc<dyn Storage>, options: Options, message: &[u8]) -> Result<()> {
-        let db = Database::open_in(Arc::clone(&storage), options)?;
+        // Nobody else has anything of what is written here.
+        let db = Database::open_in(Arc::clone(&storage), options.durability(Durability::Disk))?;
         db.check_writable()?;
         db.checkpoint()?;
         let Some(log) = db.instance.log() else { return Err(no_group()) };
@@ -208,6 +210,18 @@ impl<'d> Replica<'d> {
         self.log.follow()
     }
 
+    /// The position behind an entry that is held: how many bytes of log there were up to there.
+    pub fn end_of(&self, index: u64) -> Option<u64> {
+        self.group.lock().end_of(index).map(|entry| entry.end)
+    }
+
+    /// The timestamp of the newest commit that can be read here. Clocks of replicas differ, and
+    /// timestamps of commits do not.
+    pub fn newest_commit(&self) -> u64 {
+        let gap = self.db.instance.memory().header().commit.0.gap.load(Relaxed);
+        self.db.newest_timestamp() & !u64::from(gap)
+    }
+
     /// Whether it leads.
     pub fn leads(&self) -> bool {
         self.group.leads()
@@ -221,6 +235,12 @@ impl<'d> Replica<'d> {
     /// Gives the entries that this replica makes to `tap`.
     pub fn set_tap(&self, tap: Arc<dyn EntryTap>) {
         self.group.lock().tap = Some(tap);
+    }
+
+    /// Tells `watch` when definitions are applied, in the thread that applies them. There is one:
+    /// the last that was set.
+    pub fn watch_definitions(&self, watch: Weak<dyn DefinitionWatch>) {
+        self.group.lock().watch = Some(watch);
     }
 
     /// A majority has the log up to this entry. Commits that wait for that go on.

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use openraft::{Config, Raft, ServerState, SnapshotPolicy};
-use remanent_engine::{Applier, Database, Folder, Options, Replica, Storage};
+use remanent_engine::{Applier, Database, Options, Replica, Storage};
 use tokio::runtime::Runtime;
 use tokio::sync::{Notify, mpsc::UnboundedReceiver, watch};
 use tokio::task::JoinSet;
@@ -109,7 +109,8 @@ pub(crate) struct Running {
 
 impl Node {
     /// Starts a replica in a folder, in threads of its own. `options` are those of its database,
-    /// asked for whenever it is opened. Without certificates it talks on this machine alone.
+    /// asked for whenever it is opened; columns in its files are compressed. Without certificates
+    /// it talks on this machine alone.
     ///
     /// # Errors
     /// If the folder cannot be made, or threads cannot be started. What goes wrong later is in
@@ -124,7 +125,7 @@ impl Node {
         let mut scratch = folder.as_os_str().to_owned();
         scratch.push(".copies-of-replica");
         let around = Surroundings {
-            storage: Arc::new(Folder::create(folder)?),
+            storage: Arc::new(remanent_compression::folder(folder)?),
             scratch: Arc::new(ScratchFolders::new(scratch.into())),
             transport: Arc::new(Tcp::new(certificates)),
             options: Arc::new(options),
@@ -289,6 +290,9 @@ impl Shared {
             last: 0,
             replicated: 0,
             applied: 0,
+            log_bytes: 0,
+            log_bytes_synced: 0,
+            log_bytes_replicated: 0,
             timestamp: 0,
             applied_commits: 0,
             applied_changes: 0,
@@ -314,6 +318,8 @@ impl Shared {
         status.last = replica.last().index;
         status.replicated = replica.replicated();
         status.applied = if replica.leads() { status.last } else { replica.applied().index };
+        (status.log_bytes, status.log_bytes_synced) = replica.positions();
+        status.log_bytes_replicated = replica.end_of(status.replicated).unwrap_or_default();
         status.timestamp = running.db.newest_timestamp();
         (status.applied_commits, status.applied_changes) = running.progress.applied();
         status.stalled = running.progress.stalled();
@@ -327,6 +333,7 @@ impl Shared {
                 member: member.clone(),
                 votes: voters.contains(id),
                 matched: matched(id),
+                position: matched(id).and_then(|index| replica.end_of(index)),
             })
             .collect();
         status

@@ -9,7 +9,7 @@ pub(crate) mod tls;
 
 use std::sync::Arc;
 
-use remanent_sql::{Error, Notice, Role, Session, SqlDatabase, SqlState};
+use remanent_sql::{Error, Notice, READ_AFTER, Role, Session, SqlDatabase, SqlState};
 
 use crate::registry::{Registration, Shared};
 use crate::wire::ConnectionError;
@@ -164,7 +164,7 @@ pub(crate) fn begin_session(
         None => session.set_user(&client.user),
     }
     backend::authentication(&mut channel.out, 0, &[]);
-    set_up(channel, &mut session, client);
+    set_up(channel, &mut session, client)?;
     Ok(session)
 }
 
@@ -190,17 +190,20 @@ fn refusal(user: &str) -> Error {
 }
 
 /// The settings that the client brings, and those that are sent to it.
-fn set_up(channel: &mut Channel, session: &mut Session, client: &Client) {
+///
+/// # Errors
+/// If the session would read less than the client has to see.
+fn set_up(channel: &mut Channel, session: &mut Session, client: &Client) -> Result<(), Error> {
     for (name, value) in &client.parameters {
         match name.as_str() {
             "user" | "database" | "replication" => {}
             "options" => {
                 for (name, value) in options(value) {
-                    configure(channel, session, &name, &value);
+                    configure(channel, session, &name, &value)?;
                 }
             }
             name if name.starts_with("_pq_.") => {}
-            name => configure(channel, session, name, value),
+            name => configure(channel, session, name, value)?,
         }
     }
     for name in REPORTED {
@@ -208,23 +211,32 @@ fn set_up(channel: &mut Channel, session: &mut Session, client: &Client) {
             backend::parameter_status(&mut channel.out, name, &value);
         }
     }
+    Ok(())
 }
 
 /// The value of a setting, as it is sent to clients.
 pub(crate) fn reported(session: &Session, name: &str) -> Option<String> {
     match name {
-        "in_hot_standby" => Some("off".to_owned()),
         "scram_iterations" => None,
         name => session.setting(name),
     }
 }
 
-fn configure(channel: &mut Channel, session: &mut Session, name: &str, value: &str) {
+fn configure(
+    channel: &mut Channel,
+    session: &mut Session,
+    name: &str,
+    value: &str,
+) -> Result<(), Error> {
     if let Err(error) = session.configure(name, value) {
+        if name == READ_AFTER {
+            return Err(error);
+        }
         // A client that would like another time zone can do without.
         let notice = Notice::warning(SqlState::WARNING, format!("ignored: {error}"));
         backend::notice(&mut channel.out, &notice);
     }
+    Ok(())
 }
 
 /// `-c name=value` and `--name=value`, as `PGOPTIONS` has them.

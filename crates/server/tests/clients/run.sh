@@ -5,14 +5,16 @@
 #
 # What registries have is installed into FOLDER and stays there. A client that cannot be had is
 # named as skipped; a case that fails makes the run end with 1. Clients: psql, pgbench, sysbench,
-# psycopg, sqlalchemy, jdbc; and random: random queries, each answered as DuckDB answers it.
+# psycopg, sqlalchemy, jdbc; and random: random queries, each answered as DuckDB answers it;
+# replicas: a group of three that are killed while psycopg and pgjdbc move money, as many times as
+# the variable ROUNDS says, 4 otherwise.
 # Packages: postgresql-client, postgresql-contrib, sysbench, python3-venv, default-jdk-headless,
 # maven.
 
 remanent=${1:?the path of the program remanent}
 folder=${2:?a folder for what is installed}
 shift 2
-clients=${*:-psql pgbench sysbench psycopg sqlalchemy jdbc random}
+clients=${*:-psql pgbench sysbench psycopg sqlalchemy jdbc random replicas}
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
@@ -145,6 +147,20 @@ jdbc_cases() {
     fi
 }
 
+# By the clients of the cases before, if they are there.
+replicas_cases() {
+    if [ ! -x "$folder/venv/bin/python" ]; then
+        skipped replicas "psycopg is not there"
+        return
+    fi
+    stop
+    rm -rf "$folder/replicas"
+    PGJDBC=$(ls "$folder"/postgresql-*.jar 2>/dev/null | head -n 1)
+    export PGJDBC
+    "$folder/venv/bin/python" "$here/replicas.py" "$remanent" "$folder/replicas" "${ROUNDS:-4}" ||
+        failures=$((failures + 1))
+}
+
 for client in $clients; do
     case $client in
         psql) psql_cases ;;
@@ -153,6 +169,7 @@ for client in $clients; do
         psycopg) python psycopg psycopg_cases.py 'psycopg[binary]==3.3.9' ;;
         sqlalchemy) python sqlalchemy sqlalchemy_cases.py 'psycopg[binary]==3.3.9' sqlalchemy==2.1.9 ;;
         jdbc) jdbc_cases ;;
+        replicas) replicas_cases ;;
         random) python random random_queries.py 'psycopg[binary]==3.3.9' duckdb==2.0.0 ;;
         *) echo "there is no client $client"; exit 2 ;;
     esac

@@ -17,7 +17,7 @@ use remanent_engine::{
 use super::legacy;
 use super::privilege::Privilege;
 use crate::error::Result;
-use crate::names::{Name, own};
+use crate::names::{Name, own, own_name};
 
 /// How long numbers of a sequence wait for somebody's definitions.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -142,6 +142,11 @@ impl Store {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether rows of the table with this name say what there is.
+    pub(crate) fn has_definitions(table: &str) -> bool {
+        own_name(table).is_some_and(|name| ["catalog", "grants", "comments"].contains(&name))
     }
 
     /// Takes over what an older version wrote, unless that was done.

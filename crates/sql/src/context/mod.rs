@@ -266,7 +266,8 @@ impl StatementContext {
             }
             return Ok(Arc::clone(transaction));
         }
-        let (isolation, writes) = (block.isolation, !block.read_only);
+        let writes = !block.read_only && self.database.takes_changes();
+        let isolation = block.isolation;
         let mut options = self.options(isolation.engine());
         if isolation.refreshes() {
             options = options.wait(WAIT);
@@ -292,7 +293,7 @@ impl StatementContext {
             let text = "cannot change anything in a read-only transaction";
             return Err(Error::new(SqlState::READ_ONLY, text));
         }
-        Ok(())
+        self.database.check_takes_changes()
     }
 
     /// In a transaction that keeps the catalog of its snapshot, too, roles and rights are those

@@ -11,9 +11,10 @@ use datafusion::sql::sqlparser::ast::{Expr, Reset, Set, Value};
 use remanent_engine::Durability;
 
 use super::StatementContext;
-use super::block::Level;
+use super::block::{Block, Level};
 use crate::database::{Defaults, Freezing};
 use crate::error::{Error, Result, SqlState};
+use crate::group::READ_AFTER;
 use crate::limits::cancel::Limits;
 use crate::names::PUBLIC;
 use crate::result::answer::Outcome;
@@ -92,6 +93,10 @@ const IDLE_SESSION_TIMEOUT: &str = "idle_session_timeout";
 /// writing.
 const IDLE_DEFINING_MAX: Duration = Duration::from_secs(60);
 
+/// Up to where statements see what was committed: a number that only grows, and that means the same
+/// in all replicas of a group.
+const POSITION: &str = "remanent.position";
+
 /// Names with a meaning to clients alone, and what they are at first.
 const KEPT: &[(&str, &str)] = &[
     ("application_name", ""),
@@ -106,6 +111,7 @@ const KEPT: &[(&str, &str)] = &[
     ("intervalstyle", "postgres"),
     ("max_identifier_length", "255"),
     ("max_index_keys", "32"),
+    (READ_AFTER, ""),
     ("row_security", "off"),
     ("server_encoding", "UTF8"),
     ("server_version", SERVER_VERSION),
@@ -127,8 +133,10 @@ const UTC: [&str; 6] = ["utc", "gmt", "etc/utc", "z", "0", "default"];
 
 /// Of these, the ones that cannot be set.
 const FIXED: &[&str] = &[
+    "in_hot_standby",
     "integer_datetimes",
     "is_superuser",
+    POSITION,
     "session_authorization",
     "max_identifier_length",
     "default_table_access_method",
@@ -163,7 +171,7 @@ impl Default for Settings {
 impl Settings {
     /// Those of a new session.
     pub(crate) fn beginning_with(defaults: Defaults) -> Self {
-        let Defaults { freezing, query_threads, query_memory } = defaults;
+        let Defaults { freezing, query_threads, query_memory, .. } = defaults;
         Self { freezing, query_threads, query_memory, defaults, ..Self::default() }
     }
 
@@ -192,9 +200,7 @@ impl Settings {
             IDLE_TIMEOUT => millis(self.idle_timeout),
             IDLE_SESSION_TIMEOUT => millis(self.idle_session_timeout),
             "search_path" => self.search_path.join(", "),
-            "durability" => {
-                self.durability.map_or("default".to_owned(), |d| format!("{d:?}").to_lowercase())
-            }
+            "durability" => self.durability.map_or("default", Durability::name).to_owned(),
             other => {
                 let kept = KEPT.iter().find(|(name, _)| *name == other);
                 let given = self.others.get(other).cloned();
@@ -224,7 +230,6 @@ impl Settings {
             "search_path",
             "statement_timeout",
             "transaction_isolation",
-            "transaction_read_only",
         ];
         let names = own.into_iter().chain(KEPT.iter().map(|(name, _)| *name));
         let mut all: Vec<(String, String)> =
@@ -277,13 +282,14 @@ impl Settings {
                 self.search_path = schemas(&values).filter(|schema| schema != "$user").collect();
             }
             "durability" => {
-                // A server knows nothing of groups of replicas.
                 let level = value.to_lowercase().parse::<Durability>().ok();
-                let level = level.filter(|level| !level.is_of_group());
+                // One machine alone is no group.
+                let level = level.filter(|level| self.defaults.is_replica || !level.is_of_group());
                 self.durability = Some(level.ok_or_else(bad)?);
             }
             "synchronous_commit" => {
-                self.durability = Some(synchronous(&value).ok_or_else(bad)?);
+                let level = synchronous(&value, self.defaults.is_replica);
+                self.durability = Some(level.ok_or_else(bad)?);
             }
             "client_encoding" if !UTF8.contains(&lower(&value).as_str()) => {
                 return Err(bad().hint("Text is UTF-8 here."));
@@ -390,6 +396,9 @@ impl StatementContext {
     fn assign(&mut self, name: &str, values: &[Expr]) -> Result<()> {
         let texts: Vec<String> = values.iter().map(text_of).collect();
         let is_default = matches!(texts.as_slice(), [text] if text.eq_ignore_ascii_case("default"));
+        if name == READ_AFTER && !is_default {
+            self.read_after(&texts.join(", "))?;
+        }
         self.settings.set(name, (!is_default).then_some(texts))?;
         self.renew_functions();
         if let (Some(block), "transaction_isolation") = (&mut self.block, name) {
@@ -403,9 +412,28 @@ impl StatementContext {
     /// # Errors
     /// `BAD_PARAMETER`; `UNKNOWN_OBJECT` for a name that nobody knows.
     pub(crate) fn configure(&mut self, name: &str, value: &str) -> Result<()> {
+        if lower(name) == READ_AFTER {
+            self.read_after(value)?;
+        }
         self.settings.set(&lower(name), Some(vec![value.to_owned()]))?;
         self.renew_functions();
         Ok(())
+    }
+
+    /// Waits until statements that follow see the commit at a position, and all before it.
+    ///
+    /// # Errors
+    /// `BAD_PARAMETER`; `ACTIVE_TRANSACTION` in one that keeps an older snapshot; as
+    /// [`SqlDatabase::wait_for_position`](crate::database::SqlDatabase::wait_for_position).
+    fn read_after(&self, value: &str) -> Result<()> {
+        let Ok(position) = value.trim().parse() else { return Err(bad_value(READ_AFTER, value)) };
+        let keeps = |block: &Block| block.transaction.is_some() && !block.isolation.refreshes();
+        if self.block.as_ref().is_some_and(keeps) {
+            let text = "the transaction has its snapshot already";
+            let hint = format!("Set {READ_AFTER} before the first statement that reads.");
+            return Err(Error::new(SqlState::ACTIVE_TRANSACTION, text).hint(hint));
+        }
+        self.database.wait_for_position(position, self.cancel())
     }
 
     /// RESET, of one setting or of all.
@@ -437,9 +465,18 @@ impl StatementContext {
                 let default = self.database.engine.durability();
                 Some(on(match default {
                     Durability::Memory => false,
-                    default => self.settings.durability.unwrap_or(default) == Durability::Disk,
+                    default => self.settings.durability.unwrap_or(default) >= Durability::Disk,
                 }))
             }
+            "in_hot_standby" => Some(on(!self.database.takes_changes())),
+            "transaction_read_only" => {
+                let is_read_only = match &self.block {
+                    Some(block) => block.read_only,
+                    None => self.settings.read_only,
+                };
+                Some(on(is_read_only || !self.database.takes_changes()))
+            }
+            POSITION => Some(self.database.position().to_string()),
             "session_authorization" | "role" => Some(self.settings.user.clone()),
             name => self.settings.get(name),
         }
@@ -448,7 +485,9 @@ impl StatementContext {
     /// All settings with their values.
     pub(crate) fn all_settings(&self) -> Vec<(String, String)> {
         let mut all = self.settings.all();
-        for name in ["is_superuser", "synchronous_commit"] {
+        let more =
+            ["in_hot_standby", "is_superuser", "synchronous_commit", "transaction_read_only"];
+        for name in more.into_iter().chain([POSITION]) {
             all.extend(self.setting(name).map(|value| (name.to_owned(), value)));
         }
         all.sort();
@@ -508,7 +547,6 @@ impl StatementContext {
         }
         let value = match (&self.block, name.as_str()) {
             (Some(block), "transaction_isolation") => Some(block.isolation.word().to_owned()),
-            (Some(block), "transaction_read_only") => Some(on(block.read_only)),
             _ => self.setting(&name),
         };
         let value = value.ok_or_else(|| {
@@ -562,14 +600,16 @@ fn truth(text: &str) -> Option<bool> {
 }
 
 /// What a commit waits for, as `synchronous_commit` says it.
-fn synchronous(text: &str) -> Option<Durability> {
-    match (truth(text), lower(text).as_str()) {
-        (Some(false), _) => Some(Durability::Buffered),
-        (Some(true), _) | (None, "local" | "remote_write" | "remote_apply") => {
-            Some(Durability::Disk)
-        }
-        (None, _) => None,
-    }
+fn synchronous(text: &str, is_replica: bool) -> Option<Durability> {
+    let level = match (truth(text), lower(text).as_str()) {
+        (Some(false), _) => Durability::Buffered,
+        (None, "local") => Durability::Disk,
+        (None, "remote_write") => Durability::Replicated,
+        (Some(true), _) | (None, "remote_apply") => Durability::ReplicatedDisk,
+        (None, _) => return None,
+    };
+    // One machine alone has no others to wait for.
+    Some(if is_replica { level } else { level.min(Durability::Disk) })
 }
 
 /// How many threads a query may have.

@@ -138,7 +138,7 @@ fn point_write(
         }
         let written = write(context, plan, &writing, parameters);
         let ended = match written {
-            Ok(Executed::Done(outcome)) => writing.commit().map_err(Error::from).map(|_| {
+            Ok(Executed::Done(outcome)) => writing.commit().map_err(not_committed).map(|_| {
                 context.after_commit(Duration::ZERO);
                 Executed::Done(outcome)
             }),
@@ -151,6 +151,13 @@ fn point_write(
             },
             ended => return ended,
         }
+    }
+}
+
+fn not_committed(error: remanent_engine::Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotLeader => Error::deposed(),
+        _ => error.into(),
     }
 }
 

@@ -115,6 +115,7 @@ fn begin_with(
         if version == NO_VERSION {
             // A transaction that begins now may be newer than the catalog.
             context.check_cancelled()?;
+            context.database.refresh_stale_catalog()?;
             std::thread::yield_now();
             continue;
         }

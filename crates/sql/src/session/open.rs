@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use datafusion::execution::memory_pool::MemoryPool;
-use remanent_engine::{Database, Options};
+use remanent_engine::{Database, Options, Replica};
 
 use super::Session;
 use crate::catalog::snapshot::SetAside;
@@ -22,16 +22,25 @@ use crate::plan::planner;
 use crate::query::binder::functions_of;
 
 impl SqlDatabase {
-    /// SQL over a database that is open.
+    /// SQL over a database that is open. One that follows in a group of replicas needs the tables
+    /// of the catalog, which SQL over its leader makes first.
     ///
     /// # Errors
-    /// As the engine; a catalog that cannot be read.
+    /// As the engine; a catalog that cannot be read; `READ_ONLY` while a follower has none.
     pub fn new(engine: Arc<Database>) -> Result<Arc<Self>> {
         let budget = Arc::new(BudgetPool::new(&engine));
         let pool: Arc<dyn MemoryPool> = Arc::clone(&budget) as _;
         let state = planner::state(pool, Vec::new())?;
         let database = Arc::new(Self::assemble(engine, budget, state)?);
-        database.take_over_views()?;
+        if let Ok(replica) = Replica::of(&database.engine) {
+            let watch: Weak<Self> = Arc::downgrade(&database);
+            replica.watch_definitions(watch);
+            // What was defined since it was read.
+            database.refresh_catalog()?;
+        }
+        if database.takes_changes() {
+            database.take_over_views()?;
+        }
         Ok(database)
     }
 

@@ -27,6 +27,9 @@ use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
 /// What a function answers for one row's arguments.
+/// Says whether the database can only be read, since it follows in its group.
+const IN_RECOVERY: &str = "pg_is_in_recovery";
+
 type Answer = fn(&Snapshot, &[Datum]) -> Datum;
 
 /// What a function's answers are.
@@ -81,7 +84,8 @@ const FUNCTIONS: &[(&str, Gives, Answer)] = &[
     ("pg_type_is_visible", Gives::Truth, |_, _| true.into()),
     ("pg_function_is_visible", Gives::Truth, |_, _| true.into()),
     ("pg_relation_is_publishable", Gives::Truth, |_, _| false.into()),
-    ("pg_is_in_recovery", Gives::Truth, |_, _| false.into()),
+    // Asked of the database, below.
+    (IN_RECOVERY, Gives::Truth, |_, _| Datum::Null),
     ("pg_collation_is_visible", Gives::Truth, |_, _| true.into()),
     ("pg_is_other_temp_schema", Gives::Truth, |_, _| false.into()),
     ("pg_get_function_arguments", Gives::Text, |_, _| Datum::Null),
@@ -136,7 +140,7 @@ pub(crate) fn functions(caller: &Arc<Caller>) -> Vec<Arc<ScalarUDF>> {
     let make = |&(name, gives, answer): &(&'static str, Gives, Answer)| {
         let signature = Signature::variadic_any(Volatility::Stable);
         let signature = match name {
-            "pg_is_in_recovery" => Signature::nullary(Volatility::Stable),
+            IN_RECOVERY => Signature::nullary(Volatility::Stable),
             _ => signature,
         };
         let caller = Arc::clone(caller);
@@ -310,7 +314,10 @@ impl ScalarUDFImpl for CatalogFunction {
         let answers = (0..rows).map(|row| {
             let values = arrays.iter().map(|array| Datum::from_array(array.as_ref(), row));
             let values = values.collect::<Result<Vec<Datum>>>()?;
-            Ok((self.answer)(&catalog, &values))
+            Ok(match self.name {
+                IN_RECOVERY => (!database.takes_changes()).into(),
+                _ => (self.answer)(&catalog, &values),
+            })
         });
         let answers = answers.collect::<Result<Vec<Datum>>>()?;
         Ok(ColumnarValue::Array(match self.gives {

@@ -11,6 +11,7 @@ mod functions;
 mod information;
 mod pg_catalog;
 mod pg_objects;
+mod replication;
 mod rows;
 
 use std::sync::Arc;

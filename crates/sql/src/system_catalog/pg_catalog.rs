@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::information::CATALOG;
 use super::pg_objects::{TYPES, class_oid, namespace_oid, oid, type_modifier, type_oid};
 use super::rows::Described;
-use super::{absent, activity};
+use super::{absent, activity, replication};
 use crate::catalog::definition::list;
 use crate::catalog::role::Actor;
 use crate::catalog::snapshot::{Snapshot, ViewColumn};
@@ -45,6 +45,8 @@ pub(crate) fn table(
         "pg_roles" | "pg_user" | "pg_authid" => roles(context, catalog),
         "pg_settings" => settings(context),
         "pg_stat_activity" => activity::sessions(context, catalog),
+        "pg_stat_replication" => replication::followers(context),
+        "pg_stat_wal_receiver" => replication::receiver(context),
         other => Described::new(absent::columns(other)?),
     })
 }

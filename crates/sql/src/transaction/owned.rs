@@ -114,6 +114,7 @@ impl Transaction {
                 let text = "cannot change anything in a read-only transaction";
                 Error::new(SqlState::READ_ONLY, text)
             }
+            ErrorKind::NotLeader if self.owned.writes() => Error::deposed(),
             _ => error.into(),
         }
     }

@@ -1,0 +1,287 @@
+//! `serve --replica` as an operator starts it: three processes, clients that look for the one that
+//! takes changes, and what each of them says.
+#![cfg(feature = "sql")]
+
+#[expect(dead_code, reason = "a part of it is used here")]
+mod program;
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use program::{Folder, err, remanent};
+use tokio_postgres::config::TargetSessionAttrs;
+use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
+
+/// How long a group may take for anything, on a machine that others use.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Three replicas, of which each is a process.
+struct Group {
+    folder: Folder,
+    peers: [u16; 3],
+    clients: [u16; 3],
+    processes: [Option<Child>; 3],
+}
+
+impl Group {
+    fn start(name: &str) -> Self {
+        let listeners = [(); 6].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [a, b, c, d, e, f] = listeners.map(|it| it.local_addr().unwrap().port());
+        let folder = Folder::new(name);
+        let (peers, clients, processes) = ([a, b, c], [d, e, f], [None, None, None]);
+        let mut group = Self { folder, peers, clients, processes };
+        (0..3).for_each(|replica| group.start_one(replica));
+        group
+    }
+
+    fn start_one(&mut self, replica: usize) {
+        let others = (0..3).filter(|other| *other != replica);
+        let others: Vec<_> =
+            others.map(|at| format!("{}@127.0.0.1:{}", at + 1, self.peers[at])).collect();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_remanent"));
+        command.args(["serve", &self.folder.path(&format!("{replica}"))]);
+        command.args(["--listen", &format!("127.0.0.1:{}", self.clients[replica]), "--trust"]);
+        command.args(["--replica", &format!("{}@127.0.0.1:{}", replica + 1, self.peers[replica])]);
+        command.args(["--peers", &others.join(","), "--memory", "128M", "--grace", "1"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let out = child.stdout.take().unwrap();
+        // Whoever writes may not wait for somebody who reads.
+        std::thread::spawn(move || BufReader::new(out).lines().for_each(drop));
+        self.processes[replica] = Some(child);
+    }
+
+    fn end_one(&mut self, replica: usize, signal: &str) {
+        let mut child = self.processes[replica].take().expect("it runs");
+        let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+        let status = child.wait().unwrap();
+        assert!(signal == "-KILL" || status.success(), "replica {}: {status}", replica + 1);
+    }
+
+    fn config(&self, replicas: &[usize]) -> Config {
+        let mut config = Config::new();
+        for &replica in replicas {
+            config.host("127.0.0.1").port(self.clients[replica]);
+        }
+        config.user("tester").dbname("db").connect_timeout(Duration::from_secs(5));
+        config
+    }
+
+    /// A client of the replica that takes changes.
+    async fn leader(&self) -> (usize, Client) {
+        let mut config = self.config(&[0, 1, 2]);
+        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        let client = connected(&config).await;
+        for replica in 0..3 {
+            if self.processes[replica].is_none() {
+                continue;
+            }
+            let other = connected(&self.config(&[replica])).await;
+            if value(&other, "show in_hot_standby").await.unwrap() == "off" {
+                return (replica, client);
+            }
+        }
+        panic!("a client has found a leader, and there is none");
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for child in self.processes.iter_mut().flatten() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A client, when one is let in.
+async fn connected(config: &Config) -> Client {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match config.connect(NoTls).await {
+            Ok((client, connection)) => {
+                tokio::spawn(connection);
+                return client;
+            }
+            Err(error) if Instant::now() > until => panic!("{error:?}"),
+            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+        }
+    }
+}
+
+/// The first value of an answer.
+async fn value(client: &Client, text: &str) -> Result<String, Error> {
+    let answer = client.simple_query(text).await?;
+    let row = answer.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        _ => None,
+    });
+    Ok(row.unwrap_or_default())
+}
+
+fn state(error: &Error) -> &str {
+    error.code().map_or("", |code| code.code())
+}
+
+fn run(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(test);
+}
+
+#[test]
+fn followers_show_what_the_leader_has_and_take_no_changes() {
+    run(async {
+        let group = Group::start("replica-followers");
+        let (leads, leader) = group.leader().await;
+        let follows = [0, 1, 2].into_iter().find(|replica| *replica != leads).unwrap();
+        let follower = connected(&group.config(&[follows])).await;
+        let until_there = async || {
+            let position = value(&leader, "show remanent.position").await.unwrap();
+            value(&follower, &format!("set remanent.read_after = '{position}'")).await.unwrap();
+        };
+        // A client that asked before the table was there is answered by the catalog that fits.
+        assert_eq!(state(&value(&follower, "select a from t").await.unwrap_err()), "42P01");
+        leader.batch_execute("create table t (a serial primary key, b text)").await.unwrap();
+        leader.batch_execute("insert into t (b) values ('x'), ('y')").await.unwrap();
+        leader.batch_execute("create view v as select count(*) as n from t").await.unwrap();
+        leader.batch_execute("create role ann; grant select on t to ann").await.unwrap();
+        until_there().await;
+        assert_eq!(value(&follower, "select n from v").await.unwrap(), "2");
+        assert_eq!(value(&follower, "select pg_is_in_recovery()").await.unwrap(), "t");
+        let rights = "select has_table_privilege('ann', 't', 'select')";
+        assert_eq!(value(&follower, rights).await.unwrap(), "t");
+        leader.batch_execute("alter table t add column c int default 7").await.unwrap();
+        until_there().await;
+        assert_eq!(value(&follower, "select sum(c) from t").await.unwrap(), "14");
+        leader.batch_execute("drop view v; drop table t; create table u (a int)").await.unwrap();
+        until_there().await;
+        assert_eq!(state(&value(&follower, "select a from t").await.unwrap_err()), "42P01");
+        assert_eq!(value(&follower, "select count(*) from u").await.unwrap(), "0");
+
+        for text in ["insert into u values (1)", "create table w (a int)", "create role ben"] {
+            let refused = value(&follower, text).await.unwrap_err();
+            assert_eq!(state(&refused), "25006", "{text}: {refused:?}");
+            let detail = refused.as_db_error().unwrap().detail().unwrap();
+            let there = format!("127.0.0.1:{}", group.clients[leads]);
+            assert!(detail.contains(&there), "{detail}");
+        }
+        follower.batch_execute("begin; select a from u; commit").await.unwrap();
+        let read_only = value(&follower, "show transaction_read_only").await.unwrap();
+        assert_eq!(read_only, "on");
+        let lost = value(&follower, "set remanent.read_after = '18446744073709551615'");
+        assert_eq!(state(&lost.await.unwrap_err()), "55P03");
+    });
+}
+
+#[test]
+fn the_group_is_seen_from_both_sides() {
+    run(async {
+        let group = Group::start("replica-seen");
+        let (leads, leader) = group.leader().await;
+        let count = "select count(*) from pg_stat_replication where sync_state = 'quorum'";
+        let until = Instant::now() + PATIENCE;
+        let all = "select count(*) from pg_stat_replication where state = 'streaming'";
+        while value(&leader, all).await.unwrap() != "2" {
+            assert!(Instant::now() < until, "followers do not come near");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(value(&leader, count).await.unwrap(), "2");
+        let none = "select count(*) from pg_stat_wal_receiver";
+        assert_eq!(value(&leader, none).await.unwrap(), "0");
+        let follows = [0, 1, 2].into_iter().find(|replica| *replica != leads).unwrap();
+        let follower = connected(&group.config(&[follows])).await;
+        let port = "select sender_port from pg_stat_wal_receiver";
+        let until = Instant::now() + PATIENCE;
+        while value(&follower, port).await.unwrap() != group.peers[leads].to_string() {
+            assert!(Instant::now() < until, "a follower does not know its leader");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(value(&follower, count).await.unwrap(), "0");
+        let levels =
+            [("replicated", "on"), ("replicated_disk", "on"), ("disk", "on"), ("os", "off")];
+        for (level, waits) in levels {
+            leader.batch_execute(&format!("set durability = '{level}'")).await.unwrap();
+            leader.batch_execute(&format!("create table of_{level} (a int)")).await.unwrap();
+            assert_eq!(value(&leader, "show durability").await.unwrap(), level);
+            assert_eq!(value(&leader, "show synchronous_commit").await.unwrap(), waits);
+        }
+    });
+}
+
+#[test]
+fn replicas_that_end_one_after_the_other_lose_nothing() {
+    run(async {
+        let mut group = Group::start("replica-restarts");
+        let (_, leader) = group.leader().await;
+        leader.batch_execute("create table t (a int primary key)").await.unwrap();
+        let (mut next, mut acknowledged) = (0, Vec::new());
+        for (victim, signal) in [(0, "-TERM"), (1, "-TERM"), (2, "-TERM"), (3, "-KILL")] {
+            let (leads, mut client) = group.leader().await;
+            // The last one is whoever leads.
+            let victim = if victim == 3 { leads } else { victim };
+            let (said, heard) = mpsc::channel();
+            let mut ending = Some((victim, signal, said));
+            let until = Instant::now() + PATIENCE;
+            let mut behind = 0;
+            while behind < 50 {
+                assert!(Instant::now() < until, "nobody takes changes any more");
+                if acknowledged.len() % 50 == 25
+                    && let Some((victim, signal, said)) = ending.take()
+                {
+                    group.end_one(victim, signal);
+                    said.send(()).unwrap();
+                }
+                next += 1;
+                match client.execute("insert into t values ($1)", &[&next]).await {
+                    Ok(_) => {
+                        acknowledged.push(next);
+                        behind += i32::from(heard.try_recv().is_ok() || behind > 0);
+                    }
+                    Err(error) => {
+                        let is_known = matches!(state(&error), "" | "40001" | "57P01" | "57P04");
+                        assert!(is_known, "{error:?}");
+                        (_, client) = group.leader().await;
+                    }
+                }
+            }
+            group.start_one(victim);
+        }
+        let (_, client) = group.leader().await;
+        let position = value(&client, "show remanent.position").await.unwrap();
+        for replica in 0..3 {
+            let mut config = group.config(&[replica]);
+            config.options(format!("-c remanent.read_after={position}"));
+            let client = connected(&config).await;
+            let rows = client.query("select a from t order by a", &[]).await.unwrap();
+            let there: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
+            let is_there = |number: &i32| there.binary_search(number).is_ok();
+            assert!(acknowledged.iter().all(is_there), "replica {} lacks some", replica + 1);
+            assert!(there.len() <= next as usize);
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_a_replica_is_said_at_once() {
+    let refused = |arguments: &[&str], text: &str| {
+        let mut all = vec!["serve"];
+        all.extend(arguments);
+        let output = remanent(&all);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(err(&output).contains(text), "{arguments:?}: {}", err(&output));
+    };
+    refused(&["x", "--peers", "2@127.0.0.1:1"], "--peers needs --replica");
+    refused(&["x", "--replica", "127.0.0.1:1"], "takes a number and an address");
+    refused(&["x", "--replica", "0@127.0.0.1:1"], "takes a number and an address");
+    refused(
+        &["x", "--replica", "1@127.0.0.1:1", "--peers", "two"],
+        "takes a number and an address",
+    );
+    refused(&["x", "--replica", "1@127.0.0.1:1", "--durability", "memory"], "--durability");
+    refused(&["x", "--replica", "1@127.0.0.1:1", "--heartbeat", "0"], "--heartbeat");
+    refused(&["x", "--replica", "1@127.0.0.1:1", "--replica-key", "k"], "come together");
+    refused(&[":memory:", "--replica", "1@127.0.0.1:1"], "needs a folder");
+}
