@@ -8,6 +8,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use remanent_engine::Database;
+use remanent_exporter::{Exporter, Listen};
 use remanent_server::{EndSignals, Options, Server};
 use remanent_sql::SqlDatabase;
 
@@ -83,17 +85,28 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     // First, so that no password is made that nobody sees; without roles it lets nobody in.
     let server = Server::start(Arc::clone(&database), server_options).map_err(said)?;
     let access = access::give(&database, flags)?;
+    let exporter = match path {
+        MEMORY => None,
+        folder => exporter(folder, database.engine()),
+    };
     answer(&first_lines(path, &database, &access, server.addresses()))?;
     end.wait();
+    drop(exporter);
     server.stop();
     Ok(())
+}
+
+/// Lets `remanent top` see the database, in its folder; a server goes on without that.
+fn exporter(folder: &str, engine: &Arc<Database>) -> Option<Exporter> {
+    let started = Exporter::start(Arc::clone(engine), Listen::folder(folder));
+    started.inspect_err(|error| tracing::warn!("there are no metrics: {error}")).ok()
 }
 
 fn open(path: &str, flags: &Flags) -> Result<Arc<SqlDatabase>, Failure> {
     let options = options(flags)?;
     match path {
         MEMORY => {
-            let engine = remanent_engine::Database::open(options).map_err(refused)?;
+            let engine = Database::open(options).map_err(refused)?;
             SqlDatabase::new(Arc::new(engine)).map_err(said)
         }
         folder => SqlDatabase::open_at(folder, options).map_err(said),

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use program::{Folder, err, remanent};
+use program::{Folder, err, out, remanent};
 use tokio_postgres::config::TargetSessionAttrs;
 use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
 
@@ -200,6 +200,10 @@ fn the_group_is_seen_from_both_sides() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         assert_eq!(value(&follower, count).await.unwrap(), "0");
+        for (replica, does) in [(leads, "replica: leads; "), (follows, "replica: follows; ")] {
+            let top = remanent(&["top", "--once", &group.folder.path(&format!("{replica}"))]);
+            assert!(out(&top).contains(does), "{}{}", out(&top), err(&top));
+        }
         let levels =
             [("replicated", "on"), ("replicated_disk", "on"), ("disk", "on"), ("os", "off")];
         for (level, waits) in levels {
@@ -261,6 +265,36 @@ fn replicas_that_end_one_after_the_other_lose_nothing() {
             assert!(acknowledged.iter().all(is_there), "replica {} lacks some", replica + 1);
             assert!(there.len() <= next as usize);
         }
+    });
+}
+
+/// A follower cannot drop what somebody reads. Once it is elected, it does not wait for that.
+#[test]
+fn who_reads_what_was_dropped_does_not_keep_a_group_without_a_leader() {
+    run(async {
+        let mut group = Group::start("replica-readers");
+        let (leads, leader) = group.leader().await;
+        leader.batch_execute("create table t (a int); insert into t values (1)").await.unwrap();
+        let position = value(&leader, "show remanent.position").await.unwrap();
+        let mut readers = Vec::new();
+        for replica in (0..3).filter(|replica| *replica != leads) {
+            let reader = connected(&group.config(&[replica])).await;
+            let wait = format!("set remanent.read_after = '{position}'");
+            reader.batch_execute(&wait).await.unwrap();
+            let read = "begin isolation level repeatable read; select a from t";
+            reader.batch_execute(read).await.unwrap();
+            readers.push(reader);
+        }
+        leader.batch_execute("drop table t; create table u (a int)").await.unwrap();
+        group.end_one(leads, "-KILL");
+        let (next, client) = group.leader().await;
+        assert_ne!(next, leads);
+        client.batch_execute("insert into u values (1)").await.unwrap();
+        let mut ended = 0;
+        for reader in &readers {
+            ended += usize::from(value(reader, "select a from t").await.is_err());
+        }
+        assert!(ended > 0, "readers of what is gone are still there");
     });
 }
 

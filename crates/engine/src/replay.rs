@@ -59,7 +59,7 @@ struct FilledSegments {
 #[derive(Default)]
 struct Watching {
     watch: Option<Arc<dyn DefinitionWatch>>,
-    has_begun: bool,
+    defines: bool,
     /// The table that was asked about last.
     asked: Option<u32>,
 }
@@ -196,6 +196,7 @@ impl<'d> Replay<'d> {
             if self.is_watched {
                 self.db.instance.memory().header().commit.0.next.store(self.timestamp, Relaxed);
             }
+            self.watching.begin();
             let committed = tx.commit();
             self.watching.end();
             committed?;
@@ -212,7 +213,7 @@ impl<'d> Replay<'d> {
     /// Takes back what has not committed.
     pub(crate) fn roll_back(&mut self) {
         self.transaction = None;
-        self.watching.end();
+        self.watching.forget();
         self.filled = FilledSegments::default();
     }
 
@@ -257,7 +258,7 @@ impl<'d> Replay<'d> {
     pub(crate) fn define(&mut self, bytes: &[u8]) -> Result<()> {
         self.tables.clear();
         let definition = Definition::from_bytes(bytes).ok_or_else(|| damaged("a definition"))?;
-        self.watching.begin();
+        self.watching.defines = true;
         self.transaction()?.repeat(definition).map_err(not_repeated)
     }
 
@@ -330,29 +331,28 @@ impl Watching {
         let Some(watch) = &self.watch else { return };
         if self.asked != Some(number) {
             self.asked = Some(number);
-            if watch.concerns(table.name()) {
-                self.begin();
-            }
+            self.defines |= watch.concerns(table.name());
         }
     }
 
-    /// Definitions are changed.
-    fn begin(&mut self) {
-        if let Some(watch) = &self.watch
-            && !std::mem::replace(&mut self.has_begun, true)
-        {
+    /// The transaction is about to be committed. Not earlier: whoever reads waits until it is.
+    fn begin(&self) {
+        if let Some(watch) = self.watch.as_ref().filter(|_| self.defines) {
             watch.change();
         }
     }
 
-    /// The transaction has ended.
+    /// It has ended.
     fn end(&mut self) {
-        self.asked = None;
-        if std::mem::take(&mut self.has_begun)
-            && let Some(watch) = &self.watch
-        {
+        if let Some(watch) = self.watch.as_ref().filter(|_| self.defines) {
             watch.changed();
         }
+        self.forget();
+    }
+
+    /// It was taken back, or another one follows.
+    fn forget(&mut self) {
+        (self.asked, self.defines) = (None, false);
     }
 }
 

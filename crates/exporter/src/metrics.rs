@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use remanent_engine::schema::IndexKind;
-use remanent_engine::{ColumnReads, Database, MemoryUse, SnapshotInfo, Statistics, TableMemory};
+use remanent_engine::{
+    ColumnReads, Database, MemoryUse, Replica, SnapshotInfo, Statistics, TableMemory,
+};
 
 use crate::families::Families;
 
@@ -38,6 +40,7 @@ pub(crate) fn text_of(db: &Database, tables: Option<&Tables>) -> String {
     column_reads(&mut families, &statistics.column_reads);
     transactions(&mut families, &statistics);
     log(&mut families, &statistics);
+    replica(&mut families, db);
     snapshots(&mut families, &db.snapshots());
     if let Some(tables) = tables {
         by_table(&mut families, tables);
@@ -169,6 +172,36 @@ fn log(families: &mut Families, statistics: &Statistics) {
     families.counter("remanent_log_commits_total", "Commits that the log has taken.", log.commits);
     families.counter("remanent_log_writes_total", "Writes to files of the log.", log.writes);
     families.counter("remanent_log_syncs_total", "Syncs of files of the log.", log.syncs);
+}
+
+/// What a replica says, if the database is one of a group.
+fn replica(families: &mut Families, db: &Database) {
+    let Ok(replica) = Replica::of(db) else { return };
+    let leads = replica.leads();
+    families.gauge(
+        "remanent_replica_leads",
+        "1 for the replica of a group that takes changes, 0 for those that follow.",
+        f64::from(u8::from(leads)),
+    );
+    let (had, _) = replica.positions();
+    // A leader has applied all that it has.
+    let applied = if leads { Some(had) } else { replica.end_of(replica.applied().index) };
+    let replicated = replica.end_of(replica.replicated());
+    let states = [("had", Some(had)), ("replicated", replicated), ("applied", applied)];
+    let labels = states.map(|(state, _)| [("state", state)]);
+    families.gauges(
+        "remanent_replica_log_bytes",
+        "Bytes of the group's log: had here, known here to be with a majority, applied here.",
+        labels
+            .iter()
+            .zip(states)
+            .map(|(labels, (_, bytes))| (&labels[..], bytes.unwrap_or_default() as f64)),
+    );
+    families.gauge(
+        "remanent_replica_newest_commit",
+        "The timestamp of the newest commit that can be read here; the same in all replicas.",
+        replica.newest_commit() as f64,
+    );
 }
 
 /// Snapshots of one name and kind.

@@ -22,8 +22,8 @@ pub fn log_to_standard_error(level: &str) -> Result<(), String> {
     })?;
     let format = tracing_subscriber::fmt::layer().with_writer(|| OneLine(io::stderr()));
     let format = format.with_target(false).with_ansi(false);
-    // What openraft would say at other levels, our own lines say.
-    let of_raft = level.min(LevelFilter::ERROR);
+    // What openraft would say, of each message that did not arrive, our own lines say.
+    let of_raft = if level >= LevelFilter::DEBUG { level } else { LevelFilter::OFF };
     let filter = Targets::new().with_default(level).with_target("openraft", of_raft);
     // A log that a program has set up already stays.
     let _ = tracing_subscriber::registry().with(format.with_filter(filter)).try_init();

@@ -6,10 +6,11 @@
 //! they look for the one that does.
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use remanent_engine::{Durability, Options as EngineOptions};
-use remanent_replication::{Certificates, GroupOptions, Node, NodeId, NodeStatus};
+use remanent_exporter::Exporter;
+use remanent_replication::{Certificates, GroupOptions, Node, NodeId, NodeStatus, Role};
 use remanent_server::{EndSignals, Options, Server};
 use remanent_sql::{Group, GroupMember, GroupView, SqlDatabase, SqlState};
 
@@ -24,6 +25,10 @@ use crate::sizes;
 const LOOK_AFTER: Duration = Duration::from_millis(10);
 /// How long statements may go on in a database that the group closes.
 const GRACE: Duration = Duration::from_millis(500);
+/// For how long sessions may keep a follower from applying what its group has, and one that was
+/// elected and is waited for.
+const STALLED_MAX: Duration = Duration::from_secs(30);
+const ELECTED_STALLED_MAX: Duration = Duration::from_millis(500);
 /// How many looks it takes until an error is said that stays.
 const SAY_AFTER: u32 = 500;
 
@@ -131,7 +136,9 @@ pub(super) fn serve(
     };
     let node = Arc::new(Node::start(path, options_of, group, certificates).map_err(said)?);
     answer(&first_lines(path, flags, &node.status(), durability)?)?;
-    let mut serving = Serving { node, queries, options: server_options, server: None, refused: 0 };
+    let folder = path.to_owned();
+    let options = server_options;
+    let mut serving = Serving { node, folder, queries, options, server: None, refused: 0 };
     while !end.has_come() {
         serving.look(flags)?;
         std::thread::sleep(LOOK_AFTER);
@@ -148,6 +155,7 @@ fn engine_options(flags: &Flags, durability: Durability) -> EngineOptions {
 /// A replica, and its server while there is one.
 struct Serving {
     node: Arc<Node>,
+    folder: String,
     queries: QueryFlags,
     options: Options,
     server: Option<Session>,
@@ -158,29 +166,50 @@ struct Serving {
 /// A server over the database of a replica, as long as that is open.
 struct Session {
     server: Server,
+    exporter: Option<Exporter>,
     epoch: u64,
     /// The term in which it leads.
     leads_in: Option<u64>,
+    /// Since when nothing more could be applied.
+    stalled: Option<Instant>,
+}
+
+impl Session {
+    /// Why it is to end, if it is.
+    fn ends(&mut self, epoch: u64, leads: bool, status: &NodeStatus) -> Option<&'static str> {
+        if self.epoch != epoch {
+            return Some("the database is opened again");
+        }
+        let leads_in = leads.then_some(status.term);
+        if self.leads_in.is_some() && self.leads_in != leads_in {
+            return Some("this replica does not lead any more");
+        }
+        self.leads_in = leads_in;
+        let stalled = status.stalled.as_ref().map(|_| self.stalled.unwrap_or_else(Instant::now));
+        self.stalled = stalled;
+        let max = match status.role {
+            Role::Candidate => ELECTED_STALLED_MAX,
+            _ => STALLED_MAX,
+        };
+        let is_long = stalled.is_some_and(|since| since.elapsed() >= max);
+        is_long.then_some("they keep this replica from applying what its group has")
+    }
 }
 
 impl Serving {
     /// Begins or ends a server, if it is time to.
     fn look(&mut self, flags: &Flags) -> Outcome {
         let epoch = *self.node.epoch().borrow();
-        let leads_in = self.node.leads().then(|| self.node.status().term);
-        match self.server.take() {
-            None => self.begin(epoch, flags),
-            Some(it) if it.epoch != epoch || it.leads_in.is_some() && it.leads_in != leads_in => {
-                tracing::info!("sessions end: the database is opened again, or does not lead");
+        let Some(mut it) = self.server.take() else { return self.begin(epoch, flags) };
+        match it.ends(epoch, self.node.leads(), &self.node.status()) {
+            None => self.server = Some(it),
+            Some(why) => {
+                tracing::info!("sessions end: {why}");
+                drop(it.exporter);
                 it.server.leave(GRACE);
-                Ok(())
-            }
-            Some(mut it) => {
-                it.leads_in = leads_in;
-                self.server = Some(it);
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// Lets clients in, if the database is open and has a catalog.
@@ -214,6 +243,7 @@ impl Serving {
             }
             Err(failure) => return Err(failure),
         };
+        let exporter = super::exporter(&self.folder, database.engine());
         let server = Server::start(database, self.options.clone()).map_err(said)?;
         // Where a port was free, it stays the same.
         self.options = self.options.clone().listen_only(server.addresses());
@@ -221,7 +251,7 @@ impl Serving {
             text + &format!("ready for connections at {address}\n")
         });
         answer(&format!("access:   {access}\n{ready}"))?;
-        self.server = Some(Session { server, epoch, leads_in: None });
+        self.server = Some(Session { server, exporter, epoch, leads_in: None, stalled: None });
         Ok(())
     }
 
@@ -229,6 +259,7 @@ impl Serving {
     fn end(mut self, flags: &Flags) -> Outcome {
         if let Some(it) = self.server.take() {
             let grace = number(flags.grace.as_deref(), "grace")?.map_or(10, |seconds| seconds);
+            drop(it.exporter);
             it.server.leave(Duration::from_secs(grace));
         }
         // A session that is just ending may look at it.

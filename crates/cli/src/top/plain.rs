@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::view::{Table, View};
-use super::words::{count, name, time};
+use super::words::{count, in_words, name, time};
 use crate::sizes::shown;
 
 /// The text.
@@ -14,6 +14,9 @@ pub(crate) fn text(place: &str, view: &View) -> String {
     // Writing to a text does not fail.
     let _ = writeln!(text, "{place}: version {}, open for {}", view.version, time(view.uptime));
     let _ = write!(text, "{}{}{}", memory(view), transactions(view), log(view));
+    if let Some(replica) = &view.replica {
+        let _ = writeln!(text, "replica: {}", in_words(replica));
+    }
     let _ = write!(text, "{}{}", tables(view), snapshots(view));
     text
 }

@@ -13,7 +13,7 @@ use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table as Grid};
 
 use super::keys::{Choice, KEYS};
 use super::view::{Counts, Table, View};
-use super::words::{count, name, rate, time};
+use super::words::{count, in_words, name, rate, time};
 use crate::sizes::shown as bytes;
 
 /// Lines of the upper parts, their frames included.
@@ -125,6 +125,9 @@ fn title_line(shown: &Shown) -> Line<'_> {
         )
         .into(),
     ];
+    if let Some(replica) = &shown.view.replica {
+        spans.push(format!("; it {}", in_words(replica)).into());
+    }
     if shown.paused {
         spans.push(Span::styled("  PAUSED", Style::new().fg(Color::Yellow)));
     }

@@ -19,10 +19,21 @@ pub(crate) struct View {
     pub(crate) backlog: u64,
     pub(crate) pinned_rows: u64,
     pub(crate) has_log: bool,
+    /// Of a replica of a group.
+    pub(crate) replica: Option<Replica>,
     pub(crate) tables: Vec<Table>,
     /// How long ago the tables were inspected.
     pub(crate) tables_age: Duration,
     pub(crate) snapshots: Vec<Snapshot>,
+}
+
+/// A replica of a group, in bytes of log.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+pub(crate) struct Replica {
+    pub(crate) leads: bool,
+    pub(crate) had: u64,
+    pub(crate) replicated: u64,
+    pub(crate) applied: u64,
 }
 
 /// Bytes of memory.
@@ -115,6 +126,7 @@ impl View {
             backlog: number("remanent_backlog") as u64,
             pinned_rows: number("remanent_pinned_rows") as u64,
             has_log: metrics.get("remanent_log_syncs_total").is_some(),
+            replica: replica(metrics),
             tables: tables(metrics),
             tables_age: seconds(number("remanent_tables_age_seconds")),
             snapshots: snapshots(metrics),
@@ -176,6 +188,14 @@ fn memory(metrics: &Metrics) -> Memory {
         committed: bytes("remanent_memory_committed_bytes"),
         reclaimable: bytes("remanent_memory_reclaimable_bytes"),
     }
+}
+
+fn replica(metrics: &Metrics) -> Option<Replica> {
+    let leads = metrics.get("remanent_replica_leads")? > 0.0;
+    let bytes =
+        |state| metrics.with("remanent_replica_log_bytes", "state", state).unwrap_or(0.0) as u64;
+    let (had, replicated, applied) = (bytes("had"), bytes("replicated"), bytes("applied"));
+    Some(Replica { leads, had, replicated, applied })
 }
 
 fn tables(metrics: &Metrics) -> Vec<Table> {

@@ -5,6 +5,9 @@
 
 use std::time::Duration;
 
+use super::view::Replica;
+use crate::sizes::shown;
+
 /// Something each second.
 pub(crate) fn rate(value: f64) -> String {
     match value {
@@ -45,5 +48,21 @@ pub(crate) fn name(name: &str) -> String {
     match name {
         "" => "(no name)".to_owned(),
         name => name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+    }
+}
+
+/// What a replica does, in words.
+pub(crate) fn in_words(replica: &Replica) -> String {
+    let behind = |bytes: u64| match bytes {
+        0 => String::new(),
+        bytes => format!(" but for {}", shown(bytes)),
+    };
+    let unapplied = replica.replicated.saturating_sub(replica.applied);
+    match replica.leads {
+        true => {
+            let alone = replica.had.saturating_sub(replica.replicated);
+            format!("leads; a majority has its log{}", behind(alone))
+        }
+        false => format!("follows; it has applied what a majority has{}", behind(unapplied)),
     }
 }

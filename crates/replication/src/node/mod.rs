@@ -103,6 +103,7 @@ pub(crate) struct Running {
     /// Held by whoever changes the members.
     pub(crate) changing: tokio::sync::Mutex<()>,
     pub(crate) wanted_on_disk: Arc<Notify>,
+    pub(crate) appended: Arc<Notify>,
     pub(crate) disk_callers: tokio::sync::Mutex<HashMap<NodeId, Caller>>,
     is_simulated: bool,
 }
@@ -451,8 +452,13 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
         group: Replica::of(&db).map_err(words)?.group_id(),
     });
     let restarter = shared.restarter.clone();
-    let store =
-        Store { db: Arc::clone(&db), restarter: restarter.clone(), promise: Arc::clone(&promise) };
+    let appended = Arc::new(Notify::new());
+    let store = Store {
+        db: Arc::clone(&db),
+        restarter: restarter.clone(),
+        promise: Arc::clone(&promise),
+        appended: Arc::clone(&appended),
+    };
     let machine = Machine {
         db: Arc::clone(&db),
         applier: Applier::new(&db).map_err(words)?,
@@ -476,6 +482,7 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
         restarter,
         changing: tokio::sync::Mutex::default(),
         wanted_on_disk: Arc::default(),
+        appended,
         disk_callers: tokio::sync::Mutex::default(),
         is_simulated: around.is_simulated,
     });

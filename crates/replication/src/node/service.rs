@@ -21,6 +21,8 @@ use remanent_engine::Replica;
 /// How long a replica waits for an entry that is to be on the disk.
 const ENTRY_WAIT_MAX: Duration = Duration::from_secs(1);
 const LOOK_AFTER: Duration = Duration::from_millis(1);
+/// How long whoever waits for an entry sleeps if none comes.
+const APPEND_WAIT_MAX: Duration = Duration::from_millis(20);
 /// How long a leader waits for a replica that fetches a copy, before it asks again.
 const COPY_MAX: Duration = Duration::from_secs(5);
 
@@ -208,6 +210,8 @@ async fn majority_has_all(running: &Arc<Running>) -> bool {
 async fn sync(running: &Arc<Running>, id: Id) -> bool {
     let until = tokio::time::Instant::now() + ENTRY_WAIT_MAX;
     loop {
+        // From here on what comes is not missed.
+        let appended = running.appended.notified();
         let Ok(replica) = Replica::of(&running.db) else { return false };
         if replica.id_of(id.index) == Some(entry_id(&id)) {
             break;
@@ -215,7 +219,7 @@ async fn sync(running: &Arc<Running>, id: Id) -> bool {
         if tokio::time::Instant::now() >= until || running.progress.is_ending() {
             return false;
         }
-        tokio::time::sleep(LOOK_AFTER).await;
+        let _ = tokio::time::timeout(APPEND_WAIT_MAX, appended).await;
     }
     running.sync().await.is_ok()
 }

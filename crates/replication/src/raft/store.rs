@@ -12,6 +12,7 @@ use std::sync::Arc;
 use openraft::storage::{LogFlushed, RaftLogStorage};
 use openraft::{AnyError, LogState, OptionalSend, RaftLogReader, StorageIOError};
 use remanent_engine::{Database, EntryId, Error, Replica};
+use tokio::sync::Notify;
 
 use crate::entry::{GroupEntry, Id, Message, NodeId, StorageError, Types, Vote, entry_id, id_of};
 use crate::state::promise::Promise;
@@ -26,6 +27,8 @@ pub(crate) struct Store {
     pub(crate) db: Arc<Database>,
     pub(crate) restarter: Restarter,
     pub(crate) promise: Arc<Promise>,
+    /// Wakes those that wait for an entry.
+    pub(crate) appended: Arc<Notify>,
 }
 
 impl RaftLogReader<Types> for Store {
@@ -107,6 +110,7 @@ impl RaftLogStorage<Types> for Store {
         I::IntoIter: OptionalSend,
     {
         self.append_all(entries.into_iter())?;
+        self.appended.notify_waiters();
         // In memory is enough for Raft here; what a restart means, `unsure` knows.
         done.log_io_completed(Ok(()));
         Ok(())
