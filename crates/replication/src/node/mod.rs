@@ -486,15 +486,22 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
         disk_callers: tokio::sync::Mutex::default(),
         is_simulated: around.is_simulated,
     });
+    let tasks = begin_tasks(shared, &running);
+    Ok((running, tasks))
+}
+
+/// What a replica does besides, while its database is open.
+fn begin_tasks(shared: &Arc<Shared>, running: &Arc<Running>) -> JoinSet<()> {
+    let transport = &shared.around.transport;
     let mut tasks = JoinSet::new();
     let heartbeat = shared.options.heartbeat;
-    tasks.spawn(leading::watch(Arc::clone(&running), heartbeat));
-    tasks.spawn(leading::write_now_and_then(Arc::clone(&running), shared.options.write_after));
-    tasks.spawn(leading::stand_at_other_times(Arc::clone(&running), heartbeat));
-    tasks.spawn(disk::sync_for_commits(Arc::clone(&running), Arc::clone(&transport)));
-    tasks.spawn(unsure::ask_others(Arc::clone(&running), Arc::clone(&transport)));
-    tasks.spawn(beginning::join(Arc::clone(shared), Arc::clone(&running)));
-    Ok((running, tasks))
+    tasks.spawn(leading::watch(Arc::clone(running), heartbeat));
+    tasks.spawn(leading::write_now_and_then(Arc::clone(running), shared.options.write_after));
+    tasks.spawn(leading::stand_at_other_times(Arc::clone(running), heartbeat));
+    tasks.spawn(disk::sync_for_commits(Arc::clone(running), Arc::clone(transport)));
+    tasks.spawn(unsure::ask_others(Arc::clone(running), Arc::clone(transport)));
+    tasks.spawn(beginning::join(Arc::clone(shared), Arc::clone(running)));
+    tasks
 }
 
 /// Lets it run until something ends that; then nobody has its database any more.

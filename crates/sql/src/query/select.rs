@@ -138,8 +138,7 @@ fn begin_with(
 fn pin_catalog(context: &mut StatementContext) {
     let catalog = context.database.catalog();
     if let Some(block) = &mut context.block
-        && block.transaction.is_some()
-        && block.read_only
+        && block.transaction.as_ref().is_some_and(|transaction| !transaction.writes())
         && !block.isolation.refreshes()
     {
         block.catalog.get_or_insert(catalog);

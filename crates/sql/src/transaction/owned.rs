@@ -96,6 +96,11 @@ impl Transaction {
         self.owned.read().map_err(|error| self.named(error))
     }
 
+    /// Whether it was begun to write.
+    pub(crate) fn writes(&self) -> bool {
+        self.owned.writes()
+    }
+
     /// To write with.
     ///
     /// # Errors
