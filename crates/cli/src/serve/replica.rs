@@ -29,8 +29,10 @@ const GRACE: Duration = Duration::from_millis(500);
 /// elected and is waited for.
 const STALLED_MAX: Duration = Duration::from_secs(30);
 const ELECTED_STALLED_MAX: Duration = Duration::from_millis(500);
-/// How many looks it takes until an error is said that stays.
-const SAY_AFTER: u32 = 500;
+/// How long until it is tried again to serve a database that could not be served, and how often
+/// until an error is said that stays.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
+const SAY_AFTER: u32 = 50;
 
 /// What the flags say of a replica.
 pub(super) struct ReplicaFlags {
@@ -165,11 +167,14 @@ struct Serving {
 
 /// A server over the database of a replica, as long as that is open.
 struct Session {
+    database: Arc<SqlDatabase>,
     server: Server,
     exporter: Option<Exporter>,
     epoch: u64,
     /// The term in which it leads.
     leads_in: Option<u64>,
+    /// Whether it was seen to that somebody can log in.
+    has_access: bool,
     /// Since when nothing more could be applied.
     stalled: Option<Instant>,
 }
@@ -194,6 +199,11 @@ impl Session {
         let is_long = stalled.is_some_and(|since| since.elapsed() >= max);
         is_long.then_some("they keep this replica from applying what its group has")
     }
+
+    fn leave(self, grace: Duration) {
+        drop((self.exporter, self.database));
+        self.server.leave(grace);
+    }
 }
 
 impl Serving {
@@ -202,11 +212,19 @@ impl Serving {
         let epoch = *self.node.epoch().borrow();
         let Some(mut it) = self.server.take() else { return self.begin(epoch, flags) };
         match it.ends(epoch, self.node.leads(), &self.node.status()) {
-            None => self.server = Some(it),
+            None => {
+                // Who led before may have been lost before anybody could log in.
+                if it.leads_in.is_some() && !it.has_access {
+                    it.has_access = true;
+                    if let Some(access) = given(&it.database, flags)? {
+                        answer(&format!("access:   {access}\n"))?;
+                    }
+                }
+                self.server = Some(it);
+            }
             Some(why) => {
                 tracing::info!("sessions end: {why}");
-                drop(it.exporter);
-                it.server.leave(GRACE);
+                it.leave(GRACE);
             }
         }
         Ok(())
@@ -224,34 +242,32 @@ impl Serving {
                 if !is_early && self.refused.is_multiple_of(SAY_AFTER) {
                     tracing::error!("the database cannot be served: {error}");
                 }
+                std::thread::sleep(AGAIN_AFTER);
                 return Ok(());
             }
         };
         self.refused = 0;
         database.set_group(Arc::new(Seen(Arc::downgrade(&self.node))));
         self.queries.apply(&database)?;
-        let access = match database.takes_changes() {
-            true => access::give(&database, flags),
-            false => Ok(access::of_follower(flags)),
-        };
-        let access = match access {
-            Ok(access) => access,
-            // It does not lead any more, or no majority has the role yet.
-            Err(Failure::Refused(text)) => {
-                tracing::warn!("{text}");
-                return Ok(());
-            }
-            Err(failure) => return Err(failure),
+        let has_access = database.takes_changes();
+        let access = match has_access {
+            true => match given(&database, flags)? {
+                Some(access) => access,
+                None => return Ok(()),
+            },
+            false => access::of_follower(flags),
         };
         let exporter = super::exporter(&self.folder, database.engine());
-        let server = Server::start(database, self.options.clone()).map_err(said)?;
+        let server = Server::start(Arc::clone(&database), self.options.clone()).map_err(said)?;
         // Where a port was free, it stays the same.
         self.options = self.options.clone().listen_only(server.addresses());
         let ready = server.addresses().iter().fold(String::new(), |text, address| {
             text + &format!("ready for connections at {address}\n")
         });
         answer(&format!("access:   {access}\n{ready}"))?;
-        self.server = Some(Session { server, exporter, epoch, leads_in: None, stalled: None });
+        let (leads_in, stalled) = (None, None);
+        let session = Session { database, server, exporter, epoch, leads_in, has_access, stalled };
+        self.server = Some(session);
         Ok(())
     }
 
@@ -259,8 +275,7 @@ impl Serving {
     fn end(mut self, flags: &Flags) -> Outcome {
         if let Some(it) = self.server.take() {
             let grace = number(flags.grace.as_deref(), "grace")?.map_or(10, |seconds| seconds);
-            drop(it.exporter);
-            it.server.leave(Duration::from_secs(grace));
+            it.leave(Duration::from_secs(grace));
         }
         // A session that is just ending may look at it.
         let mut node = Err(self.node);
@@ -272,6 +287,20 @@ impl Serving {
             node.stop();
         }
         Ok(())
+    }
+}
+
+/// Sees to it that somebody can log in to a leader's database, and says who; nothing where it does
+/// not lead any more, or no majority has the role yet.
+fn given(database: &Arc<SqlDatabase>, flags: &Flags) -> Result<Option<String>, Failure> {
+    match access::give(database, flags) {
+        Ok(access) => Ok(Some(access)),
+        Err(Failure::Refused(text)) => {
+            tracing::warn!("{text}");
+            std::thread::sleep(AGAIN_AFTER);
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
     }
 }
 
