@@ -87,6 +87,18 @@ def connect(dsn):
     return psycopg.connect(dsn, autocommit=True)
 
 
+def connect_in_time(dsn):
+    """To a replica that may not be there yet."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return connect(dsn)
+        except psycopg.OperationalError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(0.1)
+
+
 class Movers:
     """Threads that move money, and what they were told."""
 
@@ -219,7 +231,7 @@ def bad_day(group, draws, movers):
 
 
 def check(group, movers):
-    with connect(group.dsn([group.leader()])) as conn:
+    with connect_in_time(group.dsn([group.leader()])) as conn:
         moved = dict(
             (row[0], row[1:]) for row in conn.execute("select id, one, other, amount from moved")
         )
@@ -233,15 +245,8 @@ def check(group, movers):
     expected = list(enumerate(money))
     for replica in range(3):
         dsn = group.dsn([replica], options=f"'-c remanent.read_after={position}'")
-        end = time.monotonic() + PATIENCE
-        while True:
-            try:
-                with connect(dsn) as conn:
-                    found = conn.execute("select id, money from account order by id").fetchall()
-                break
-            except psycopg.OperationalError as error:
-                assert time.monotonic() < end, f"replica {replica + 1}: {error}"
-                time.sleep(0.1)
+        with connect_in_time(dsn) as conn:
+            found = conn.execute("select id, money from account order by id").fetchall()
         assert found == expected, f"replica {replica + 1} has other money"
 
 
@@ -253,7 +258,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     group, draws, movers, java = Group(program, folder), random.Random(seed), None, None
     try:
-        with connect(group.dsn([group.leader()])) as conn:
+        with connect_in_time(group.dsn([group.leader()])) as conn:
             conn.execute("create table account (id int primary key, money int not null)")
             conn.execute("create table moved (id int primary key, one int, other int, amount int)")
             with conn.cursor() as cursor:
@@ -262,7 +267,7 @@ def main():
             position = conn.execute("show remanent.position").fetchone()[0]
         # From here on every replica has the accounts.
         for replica in range(3):
-            with connect(group.dsn([replica])) as conn:
+            with connect_in_time(group.dsn([replica])) as conn:
                 conn.execute(f"set remanent.read_after = '{position}'")
         movers, looks = Movers(group, seed), []
         driver = os.environ.get("PGJDBC")
