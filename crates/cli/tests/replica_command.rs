@@ -205,6 +205,13 @@ fn the_group_is_seen_from_both_sides() {
         assert_eq!(value(&leader, none).await.unwrap(), "0");
         let follows = [0, 1, 2].into_iter().find(|replica| *replica != leads).unwrap();
         let follower = connected(&group.config(&[follows])).await;
+        // Where replicas are is for superusers.
+        leader.batch_execute("create role ann login").await.unwrap();
+        let mut config = group.config(&[leads]);
+        let ann = connected(config.user("ann")).await;
+        let hidden = "select count(*) from pg_stat_replication where client_addr is not null";
+        assert_eq!(value(&ann, hidden).await.unwrap(), "0");
+        assert_eq!(value(&leader, hidden).await.unwrap(), "2");
         let port = "select sender_port from pg_stat_wal_receiver";
         let until = Instant::now() + PATIENCE;
         while value(&follower, port).await.unwrap() != group.peers[leads].to_string() {
@@ -328,6 +335,9 @@ fn what_cannot_be_a_replica_is_said_at_once() {
         assert!(err(&output).contains(text), "{arguments:?}: {}", err(&output));
     };
     refused(&["x", "--peers", "2@127.0.0.1:1"], "--peers needs --replica");
+    refused(&["x", "--durability", "os"], "--durability needs --replica");
+    refused(&["x", "--replica-key", "k"], "--replica-key needs --replica");
+    refused(&["x", "--replica", "1@127.0.0.1:1", "--peers", "1@127.0.0.1:2"], "both be number 1");
     refused(&["x", "--replica", "127.0.0.1:1"], "takes a number and an address");
     refused(&["x", "--replica", "0@127.0.0.1:1"], "takes a number and an address");
     refused(

@@ -92,10 +92,16 @@ impl<'d> Replay<'d> {
 
     /// In a database that others read: they see whole commits, at the timestamps that these have.
     /// Who watches definitions learns of others.
-    pub(crate) fn watched(mut self, watch: Option<Arc<dyn DefinitionWatch>>) -> Self {
+    pub(crate) fn watched(mut self) -> Self {
         self.is_watched = true;
-        self.watching.watch = watch;
+        self.watching.watch = self.watch();
         self
+    }
+
+    /// Who watches definitions now.
+    fn watch(&self) -> Option<Arc<dyn DefinitionWatch>> {
+        let group = self.db.instance.log().filter(|_| self.is_watched)?.group()?;
+        group.lock().watch.as_ref()?.upgrade()
     }
 
     /// Repeats a transaction that was committed at a timestamp, and says how many rows it changed.
@@ -198,7 +204,8 @@ impl<'d> Replay<'d> {
             }
             self.watching.begin();
             let committed = tx.commit();
-            self.watching.end();
+            let watch = self.watch();
+            self.watching.end(watch);
             committed?;
         }
         for (table, number) in std::mem::take(&mut self.filled.filled) {
@@ -342,10 +349,18 @@ impl Watching {
         }
     }
 
-    /// It has ended.
-    fn end(&mut self) {
+    /// It has ended. Who watches since it was begun may have read the state before.
+    fn end(&mut self, now: Option<Arc<dyn DefinitionWatch>>) {
+        let is_known = match (&self.watch, &now) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (_, now) => now.is_none(),
+        };
         if let Some(watch) = self.watch.as_ref().filter(|_| self.defines) {
             watch.changed();
+        }
+        if let Some(watch) = now.filter(|_| !is_known) {
+            watch.changed();
+            self.watch = Some(watch);
         }
         self.forget();
     }

@@ -609,3 +609,40 @@ fn who_watches_definitions_learns_of_them_before_they_are_seen() {
     assert_eq!(said, [("before", all.clone()), ("after", all)]);
     assert_eq!(follow(&|| insert(&leader.db, &table, 5)), []);
 }
+
+/// Watches when it is told to, and says so to another that is not told.
+#[derive(Debug)]
+struct WatchLater {
+    db: Weak<Database>,
+    next: Weak<Watch>,
+}
+
+impl DefinitionWatch for WatchLater {
+    fn concerns(&self, _: &str) -> bool {
+        false
+    }
+
+    fn change(&self) {
+        let Some(db) = self.db.upgrade() else { return };
+        let next: Weak<Watch> = Weak::clone(&self.next);
+        Replica::of(&db).expect("a replica").watch_definitions(next);
+    }
+
+    fn changed(&self) {}
+}
+
+#[test]
+fn who_begins_to_watch_beside_a_definition_learns_of_it() {
+    let home = Home::new("replica-definitions-later");
+    let (leader, mut follower, _) = pair(&home);
+    let db = Arc::downgrade(&follower.db);
+    let watch = Arc::new(Watch { db: Weak::clone(&db), said: Mutex::default() });
+    let first = Arc::new(WatchLater { db, next: Arc::downgrade(&watch) });
+    let given: Weak<WatchLater> = Arc::downgrade(&first);
+    follower.replica().watch_definitions(given);
+    leader.db.create_table(schema("names")).expect("a table");
+    leader.replica().write().expect("to be written");
+    follower.follow(&leader);
+    let tables = ["T", "names"].map(str::to_owned).to_vec();
+    assert_eq!(watch.said(), [("after", tables)]);
+}

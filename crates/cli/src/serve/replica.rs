@@ -34,6 +34,19 @@ const ELECTED_STALLED_MAX: Duration = Duration::from_millis(500);
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
 const SAY_AFTER: u32 = 50;
 
+/// Flags that say something of a replica alone.
+const OF_REPLICAS: [&str; 9] = [
+    "peers",
+    "join",
+    "group",
+    "advertise",
+    "durability",
+    "heartbeat",
+    "replica-certificate",
+    "replica-key",
+    "replica-authority",
+];
+
 /// What the flags say of a replica.
 pub(super) struct ReplicaFlags {
     group: GroupOptions,
@@ -49,17 +62,21 @@ impl ReplicaFlags {
     pub(super) fn of(flags: &Flags) -> Result<Option<Self>, Failure> {
         let usage = |text: String| Failure::Usage(format!("{text}; see `remanent serve --help`"));
         let Some(replica) = &flags.replica else {
-            let of_replicas = ["peers", "join", "group", "advertise", "heartbeat"];
-            let of_replicas = of_replicas.iter().find(|name| flags.given.contains(name));
-            return match of_replicas {
+            let given = OF_REPLICAS.iter().find(|name| flags.given.contains(name));
+            return match given {
                 Some(name) => Err(usage(format!("--{name} needs --replica"))),
                 None => Ok(None),
             };
         };
         let (id, address) = numbered("replica", replica)?;
         let mut group = GroupOptions::new(id, address).clients(Self::clients(flags));
+        let mut numbers = vec![id];
         for peer in flags.peers.iter().flat_map(|peers| peers.split(',')) {
             let (id, address) = numbered("peers", peer)?;
+            if numbers.contains(&id) {
+                return Err(usage(format!("two replicas cannot both be number {id}")));
+            }
+            numbers.push(id);
             group = group.peer(id, address);
         }
         if let Some(join) = &flags.join {
@@ -137,7 +154,7 @@ pub(super) fn serve(
         options(&flags).map(|_| move || engine_options(&flags, durability))?
     };
     let node = Arc::new(Node::start(path, options_of, group, certificates).map_err(said)?);
-    answer(&first_lines(path, flags, &node.status(), durability)?)?;
+    answer(&first_lines(path, flags, &node.status(), durability))?;
     let folder = path.to_owned();
     let options = server_options;
     let mut serving = Serving { node, folder, queries, options, server: None, refused: 0 };
@@ -333,12 +350,7 @@ impl Group for Seen {
 }
 
 /// What holds, a line each.
-fn first_lines(
-    path: &str,
-    flags: &Flags,
-    status: &NodeStatus,
-    durability: Durability,
-) -> Result<String, Failure> {
+fn first_lines(path: &str, flags: &Flags, status: &NodeStatus, durability: Durability) -> String {
     let kept = match durability {
         Durability::ReplicatedDisk => "a majority of the group has it on their disks",
         Durability::Replicated => "a majority of the group has it in memory",
@@ -348,11 +360,11 @@ fn first_lines(
         Some(bytes) => sizes::shown(bytes),
         None => "half of the machine's".to_owned(),
     };
-    Ok(format!(
+    format!(
         "database: {path}; when a commit is answered, {kept} (durability {})\n\
          replica:  {} of a group\n\
          memory:   at most {budget}\n",
         durability.name(),
         status.id
-    ))
+    )
 }

@@ -4,8 +4,6 @@
 //! Several are repeated in one transaction, which has the timestamp of the last of them: readers
 //! see states that the leader had, though not all of them.
 
-use std::sync::Weak;
-
 use super::Replica;
 use crate::database::Database;
 use crate::error::Result;
@@ -86,8 +84,7 @@ impl Applier {
             _ => self.place.insert(FeedPlace::open(log, self.applied, end)?),
         };
         let mut applied = Applied::default();
-        let watch = replica.group.lock().watch.as_ref().and_then(Weak::upgrade);
-        let mut replay = Replay::new(db).watched(watch);
+        let mut replay = Replay::new(db).watched();
         while let Some(commit) = place.next_commit(log, end)? {
             // An image, or an attempt before this one, may have had it.
             if commit.timestamp <= db.newest_timestamp() {

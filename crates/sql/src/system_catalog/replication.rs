@@ -1,7 +1,8 @@
 //! `pg_stat_replication` and `pg_stat_wal_receiver`: the group, as leader and followers see it.
 //!
 //! Positions are bytes of log, which are the same in all replicas, in PostgreSQL's way of writing
-//! them. What a leader does not know, such as what is on another's disk, is NULL.
+//! them. What a leader does not know, such as what is on another's disk, is NULL; and what is not
+//! for roles that are no superusers.
 
 use super::rows::Described;
 use crate::context::StatementContext;
@@ -49,10 +50,14 @@ const RECEIVER: [(&str, char); 15] = [
     ("conninfo", 't'),
 ];
 
+/// The first columns, which everybody is shown.
+const NAMES: usize = 4;
+
 /// Those that follow, a row each: none but on the leader.
 pub(crate) fn followers(context: &StatementContext) -> Described {
     let mut rows = Described::new(&REPLICATION);
     let Some(view) = view(context).filter(|view| view.leader == Some(view.id)) else { return rows };
+    let is_shown = context.is_superuser();
     for member in view.members.iter().filter(|member| member.id != view.id) {
         let (host, port) = host_and_port(&member.address);
         let received = lsn(member.position);
@@ -60,7 +65,7 @@ pub(crate) fn followers(context: &StatementContext) -> Described {
         let is_near = member.position.is_some_and(|position| position >= view.replicated);
         let state = if is_near { "streaming" } else { "catchup" };
         let sync = if member.votes { "quorum" } else { "async" };
-        rows.add(vec![
+        let mut row = vec![
             Datum::Null,
             Datum::Null,
             Datum::Null,
@@ -81,7 +86,11 @@ pub(crate) fn followers(context: &StatementContext) -> Described {
             Datum::Int(i64::from(member.votes)),
             sync.into(),
             Datum::Null,
-        ]);
+        ];
+        if !is_shown {
+            row.iter_mut().skip(NAMES).for_each(|datum| *datum = Datum::Null);
+        }
+        rows.add(row);
     }
     rows
 }
@@ -89,6 +98,9 @@ pub(crate) fn followers(context: &StatementContext) -> Described {
 /// The one that is followed: a row on a follower that knows its leader.
 pub(crate) fn receiver(context: &StatementContext) -> Described {
     let mut rows = Described::new(&RECEIVER);
+    if !context.is_superuser() {
+        return rows;
+    }
     let Some(view) = view(context).filter(|view| view.leader != Some(view.id)) else { return rows };
     let Some(leader) = view.leader.and_then(|id| view.member(id)) else { return rows };
     let (host, port) = host_and_port(&leader.address);
