@@ -127,6 +127,9 @@ impl Dump {
                     let length = bytes.len();
                     (table, row, format!("change of {length} bytes between {first} and {last}"))
                 }
+                Ok(LogOperation::Old { table, row, bytes }) => {
+                    (table, row, format!("before, {} bytes", bytes.len()))
+                }
                 Ok(LogOperation::Delete { table, row }) => (table, row, "delete".to_owned()),
                 Ok(_) => continue,
             };
@@ -150,7 +153,7 @@ fn counts(entry: &LogEntry<'_>) -> Option<String> {
         match operation {
             LogOperation::Insert { .. } => inserts += 1,
             LogOperation::Delete { .. } => deletes += 1,
-            LogOperation::Define { .. } => {}
+            LogOperation::Define { .. } | LogOperation::Old { .. } => {}
             _ => updates += 1,
         }
     }

@@ -21,7 +21,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 50] = [
+const FLAGS: [Flag; 55] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
@@ -116,6 +116,16 @@ const FLAGS: [Flag; 50] = [
     flag("replica-certificate", '\0', Some("FILE"), "the certificates among replicas, as PEM"),
     flag("replica-key", '\0', Some("FILE"), "the key of these, as PEM"),
     flag("replica-authority", '\0', Some("FILE"), "who has signed those of all replicas, as PEM"),
+    flag(
+        "change-feed",
+        '\0',
+        Some("BYTES"),
+        "logs rows as they were before, and keeps so many bytes of the log; 0 ends that",
+    ),
+    flag("from", '\0', Some("LSN"), "the position of the log to begin at, or `now`"),
+    flag("table", '\0', Some("NAME"), "changes of this table alone; may be repeated"),
+    flag("follow", '\0', None, "goes on with what is committed later"),
+    flag("authority", '\0', Some("FILE"), "TLS; who has signed the server's certificate, as PEM"),
     flag("command", 'c', Some("TEXT"), "runs these statements; may be repeated"),
     flag("file", 'f', Some("FILE"), "runs the statements of a file, - for standard input"),
     flag("create", '\0', None, "makes the database if there is none"),
@@ -189,6 +199,11 @@ pub(crate) struct Flags {
     pub(crate) replica_certificate: Option<PathBuf>,
     pub(crate) replica_key: Option<PathBuf>,
     pub(crate) replica_authority: Option<PathBuf>,
+    pub(crate) change_feed: Option<String>,
+    pub(crate) from: Option<String>,
+    pub(crate) table: Vec<String>,
+    pub(crate) follow: bool,
+    pub(crate) authority: Option<PathBuf>,
     /// Text and files to run, and which they are: in the order in which they were given.
     pub(crate) inputs: Vec<(bool, String)>,
     pub(crate) create: bool,
@@ -267,6 +282,11 @@ impl Flags {
             "replica-certificate" => self.replica_certificate = Some(folder(parser)?),
             "replica-key" => self.replica_key = Some(folder(parser)?),
             "replica-authority" => self.replica_authority = Some(folder(parser)?),
+            "change-feed" => self.change_feed = Some(text(parser)?),
+            "from" => self.from = Some(text(parser)?),
+            "table" => self.table.push(text(parser)?),
+            "follow" => self.follow = true,
+            "authority" => self.authority = Some(folder(parser)?),
             "command" => self.inputs.push((false, text(parser)?)),
             "file" => self.inputs.push((true, text(parser)?)),
             "create" => self.create = true,

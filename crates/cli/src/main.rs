@@ -13,6 +13,8 @@ mod backup;
 mod check;
 mod ddl;
 mod dump_log;
+#[cfg(feature = "sql")]
+mod feed;
 mod restore;
 mod salvage;
 #[cfg(feature = "sql")]
@@ -26,7 +28,7 @@ mod top;
 mod without_sql;
 
 #[cfg(not(feature = "sql"))]
-use {without_sql as serve, without_sql as set_aside, without_sql as shell};
+use {without_sql as feed, without_sql as serve, without_sql as set_aside, without_sql as shell};
 
 mod include_folders;
 mod recovering;
@@ -59,7 +61,7 @@ struct Command {
     run: fn(&Flags) -> Outcome,
 }
 
-const COMMANDS: [Command; 8] = [
+const COMMANDS: [Command; 9] = [
     Command {
         name: "ddl",
         about: "reads a schema of either language; checks it, prints it, generates code",
@@ -94,6 +96,11 @@ const COMMANDS: [Command; 8] = [
         name: "serve",
         about: "opens a database for clients of PostgreSQL, until it is asked to end",
         run: serve::run,
+    },
+    Command {
+        name: "feed",
+        about: "prints the changes that a server commits, each a line of JSON",
+        run: feed::run,
     },
     Command {
         name: "top",

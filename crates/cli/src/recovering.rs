@@ -87,6 +87,12 @@ pub(crate) fn options(flags: &Flags) -> Result<Options, Failure> {
         })?;
         options = options.buffer_cache(bytes);
     }
+    if let Some(text) = &flags.change_feed {
+        let bytes = sizes::parse(text).ok_or_else(|| {
+            Failure::Usage(format!("--change-feed takes bytes such as 500M or 8G, not `{text}`"))
+        })?;
+        options = options.log_old_rows(bytes > 0).keep_log(bytes);
+    }
     options = options.system_cache(!flags.no_system_cache);
     if std::io::stderr().is_terminal() {
         let shown = Mutex::new(Instant::now());

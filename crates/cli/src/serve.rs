@@ -23,7 +23,7 @@ use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{options, refused};
 use crate::sizes;
 
-const FLAG_NAMES: [&str; 31] = [
+const FLAG_NAMES: [&str; 32] = [
     "listen",
     "trust",
     "certificate",
@@ -39,6 +39,7 @@ const FLAG_NAMES: [&str; 31] = [
     "memory",
     "buffer-cache",
     "no-system-cache",
+    "change-feed",
     "freeze",
     "query-threads",
     "query-memory",

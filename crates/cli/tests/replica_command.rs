@@ -46,6 +46,7 @@ impl Group {
         command.args(["--listen", &format!("127.0.0.1:{}", self.clients[replica]), "--trust"]);
         command.args(["--replica", &format!("{}@127.0.0.1:{}", replica + 1, self.peers[replica])]);
         command.args(["--peers", &others.join(","), "--memory", "128M", "--grace", "1"]);
+        command.args(["--change-feed", "16M"]);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let out = child.stdout.take().unwrap();
@@ -95,6 +96,48 @@ impl Drop for Group {
             let _ = child.kill();
             let _ = child.wait();
         }
+    }
+}
+
+/// A feed that follows a table on whatever replica is there, and the keys that it has said.
+struct Follower {
+    feed: Child,
+    keys: mpsc::Receiver<i32>,
+}
+
+impl Follower {
+    fn start(group: &Group) -> Self {
+        let ports = group.clients.map(|port| port.to_string()).join(",");
+        let connection = format!("host=127.0.0.1,127.0.0.1,127.0.0.1 port={ports} user=tester");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_remanent"));
+        command.args(["feed", &connection, "--from", "0", "--follow", "--table", "public.t"]);
+        let mut feed = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(feed.stdout.take().unwrap()).lines();
+        let (said, keys) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let key = line.split_once("\"new\":{\"a\":").map(|(_, rest)| rest);
+                let key = key.and_then(|rest| rest.split('}').next()?.parse().ok());
+                if let Some(key) = key
+                    && said.send(key).is_err()
+                {
+                    return;
+                }
+            }
+        });
+        Self { feed, keys }
+    }
+
+    /// The keys that were said, once there are so many.
+    fn keys(&self, count: usize) -> Vec<i32> {
+        (0..count).map(|_| self.keys.recv_timeout(PATIENCE).expect("there are more")).collect()
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let _ = self.feed.kill();
+        let _ = self.feed.wait();
     }
 }
 
@@ -240,6 +283,7 @@ fn replicas_that_end_one_after_the_other_lose_nothing() {
         let mut group = Group::start("replica-restarts");
         let (_, leader) = group.leader().await;
         leader.batch_execute("create table t (a int primary key)").await.unwrap();
+        let follower = Follower::start(&group);
         let (mut next, mut acknowledged) = (0, Vec::new());
         for (victim, signal) in [(0, "-TERM"), (1, "-TERM"), (2, "-TERM"), (3, "-KILL")] {
             let (leads, mut client) = group.leader().await;
@@ -283,6 +327,10 @@ fn replicas_that_end_one_after_the_other_lose_nothing() {
             let is_there = |number: &i32| there.binary_search(number).is_ok();
             assert!(acknowledged.iter().all(is_there), "replica {} lacks some", replica + 1);
             assert!(there.len() <= next as usize);
+            if replica == 0 {
+                // Each once, in the order in which they were committed, whoever led and was asked.
+                assert_eq!(follower.keys(there.len()), there);
+            }
         }
     });
 }

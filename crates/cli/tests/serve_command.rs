@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
 use program::Folder;
+use tokio_postgres::SimpleQueryMessage;
 
 /// A server of this test's own, which ends with it.
 struct Served {
@@ -61,6 +62,36 @@ impl Served {
             connection.await.unwrap().unwrap();
             Ok(row.get(0))
         })
+    }
+
+    /// Runs statements; the last value that they answer.
+    fn run(&self, user: &str, script: &str) -> String {
+        let (host, port) = self.line("ready for connections at ").rsplit_once(':').unwrap();
+        let mut config = tokio_postgres::Config::new();
+        config.host(host).port(port.parse().unwrap()).user(user);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (client, connection) = config.connect(tokio_postgres::NoTls).await.unwrap();
+            let connection = tokio::spawn(connection);
+            let answers = client.simple_query(script).await.expect(script);
+            drop(client);
+            connection.await.unwrap().unwrap();
+            let values = answers.iter().filter_map(|answer| match answer {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            });
+            values.last().unwrap_or_default()
+        })
+    }
+
+    /// What `remanent feed` says, and how it ends.
+    fn feed(&self, user: &str, flags: &[&str]) -> (Option<i32>, String, String) {
+        let connection =
+            format!("postgresql://{user}@{}/db", self.line("ready for connections at "));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_remanent"));
+        let done = command.arg("feed").arg(connection).args(flags).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (done.status.code(), text(done.stdout), text(done.stderr))
     }
 
     /// Ends it as a service manager does; the log that it wrote, if it ended in order.
@@ -139,4 +170,72 @@ fn without_an_address_it_listens_where_clients_look() {
         return;
     }
     assert_eq!(served.line("ready for connections at"), "127.0.0.1:5432");
+}
+
+/// The values of a line, by their keys.
+fn value_of<'l>(line: &'l str, key: &str) -> &'l str {
+    let (_, rest) = line.split_once(&format!("\"{key}\":")).unwrap_or_else(|| panic!("{line}"));
+    rest.split([',', '}']).next().unwrap()
+}
+
+#[test]
+fn a_feed_says_what_was_committed_from_where_it_is_asked() {
+    let folder = Folder::new("serve-feed");
+    let path = folder.path("shop");
+    let flags = ["--listen", "127.0.0.1:0", "--trust", "--change-feed", "1M"];
+    let served = Served::start(&[&[path.as_str()], &flags[..]].concat(), None);
+    served.run("admin", "create table t (a int primary key, b text); create table u (a int)");
+    served.run("admin", "insert into t values (1, 'it''s\n\"new\"'); insert into u values (7)");
+    served.run("admin", "update t set b = null; delete from t");
+
+    let (code, lines, errors) = served.feed("admin", &["--table", "t"]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    let rows: Vec<&str> = lines.lines().filter(|line| !line.contains("\"commit\"")).collect();
+    let [defined, inserted, updated, deleted] = rows[..] else { panic!("{lines}") };
+    assert!(defined.ends_with("\"table\":\"t\",\"definition\":\"create table t\"}"), "{defined}");
+    let [first, last] = [r#"{"a":1,"b":"it's\n\"new\""}"#, r#"{"a":1,"b":null}"#];
+    assert!(
+        inserted.ends_with(&format!("\"schema\":\"public\",\"table\":\"t\",\"new\":{first}}}"))
+    );
+    assert!(updated.ends_with(&format!("\"old\":{first},\"new\":{last}}}")), "{updated}");
+    assert!(deleted.ends_with(&format!("\"table\":\"t\",\"old\":{last}}}")), "{deleted}");
+
+    // From behind a commit, the rest; where nothing else comes, nothing.
+    let (_, rest, _) = served.feed("admin", &["--table", "t", "--from", value_of(inserted, "lsn")]);
+    assert!(
+        lines.ends_with(&rest) && rest.contains("delete") && !rest.contains("insert"),
+        "{rest}"
+    );
+    assert_eq!(served.feed("admin", &["--from", "now"]), (Some(0), String::new(), String::new()));
+
+    // What is asked wrongly is said, and what cannot be given.
+    let (code, _, errors) = served.feed("admin", &["--from", "1"]);
+    assert!(code == Some(1) && errors.contains("(22023)"), "{errors}");
+    let (code, _, errors) = served.feed("admin", &["--from", "here"]);
+    assert!(code == Some(2) && errors.contains("not `here`"), "{errors}");
+    let (code, _, errors) = served.feed("admin", &["--authority", "/nowhere.pem"]);
+    assert!(code == Some(1) && errors.contains("/nowhere.pem"), "{errors}");
+    served.run("admin", "create role guest login");
+    let (code, _, errors) = served.feed("guest", &["--from", "0"]);
+    assert!(code == Some(1) && errors.contains("(42501)"), "{errors}");
+
+    // Started anew without the flag, it goes on; once it is ended, rows before are not known.
+    served.stop();
+    let served = Served::start(&[&path, "--listen", "127.0.0.1:0", "--trust"], None);
+    served.run("admin", "insert into t values (2, 'x')");
+    let from = lines.lines().last().map(|line| value_of(line, "lsn").to_owned()).unwrap();
+    let (code, _, errors) = served.feed("admin", &["--from", &from]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    served.run("admin", "update t set b = 'y'");
+    let (_, rest, _) = served.feed("admin", &["--from", &from, "--table", "t"]);
+    assert!(rest.contains("\"old\":{\"a\":2,\"b\":\"x\"}"), "{rest}");
+    served.stop();
+    let served =
+        Served::start(&[&path, "--listen", "127.0.0.1:0", "--trust", "--change-feed", "0"], None);
+    let from = served.run("admin", "show remanent.lsn");
+    served.run("admin", "update t set b = 'z'");
+    let (code, _, errors) = served.feed("admin", &["--from", &from]);
+    assert!(code == Some(1) && errors.contains("old rows were not logged"), "{errors}");
+    let from = errors.split("position ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    assert_eq!(served.feed("admin", &["--from", from]), (Some(0), String::new(), String::new()));
 }

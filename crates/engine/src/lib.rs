@@ -18,6 +18,7 @@
 //! is counted against one budget. `ARCHITECTURE.md` has the modules from top to bottom.
 
 mod catalog;
+mod change_feed;
 mod checkpoint;
 mod checksum;
 mod column;
@@ -49,6 +50,7 @@ mod turn;
 #[cfg(all(test, shuttle))]
 mod shuttle_models;
 
+pub use change_feed::{Change, ChangeFeed, ChangeKind, FeedTable};
 pub use column::{
     ColumnSummary, DictionaryValues, DistinctSketch, Encoding, EncodingSummary, Ends, FrozenColumn,
     SymbolWriter, Symbols, Zones,

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::log::writer::{BUFFER_MIN, FILE_MIN, LogSettings, no_group};
+use crate::log::settings::{BUFFER_MIN, FILE_MIN, LogSettings};
+use crate::log::writer::no_group;
 use crate::log::{Batch, Durability, Progress};
 use crate::memory::region::physical_memory;
 use crate::memory::{CallerMemory, MemoryUse};
@@ -47,6 +48,8 @@ pub(crate) struct LogOptions {
     group: Option<Batch>,
     sync_after: Option<Batch>,
     keep: bool,
+    keep_bytes: u64,
+    old_rows: Option<bool>,
     pub(crate) checkpoint_after: u64,
     pub(crate) checkpoint_slice: u64,
     pub(crate) freeze_at_checkpoint: bool,
@@ -406,6 +409,32 @@ impl Options {
         self
     }
 
+    /// Keeps files of the log with its newest bytes, so many of them at least, whether or not they
+    /// are needed to open the database: for feeds that are read later. 0, if it is not said.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::Options;
+    /// let options = Options::new().log_old_rows(true).keep_log(1 << 30);
+    /// # let _ = options;
+    /// ```
+    pub fn keep_log(mut self, bytes: u64) -> Self {
+        self.log.keep_bytes = bytes;
+        self
+    }
+
+    /// Logs each row that is updated or deleted as it was before, too: for those who follow the
+    /// changes of rows ([`Database::change_feed`](crate::Database::change_feed)). The log gets
+    /// longer by these rows. If it is not said, it is done if it was done when the database was
+    /// open before, and not in a new one. In a group of replicas the leader's option counts.
+    ///
+    /// # Examples
+    /// See [`Database::change_feed`](crate::Database::change_feed).
+    pub fn log_old_rows(mut self, logs: bool) -> Self {
+        self.log.old_rows = Some(logs);
+        self
+    }
+
     /// Makes a checkpoint when so many bytes were logged since the last one, and at least as many
     /// as that one's image has: what opening takes is bounded by it. Transactions make it as they
     /// begin, [a slice](Options::checkpoint_slice) each, unless a thread of the program does:
@@ -590,6 +619,8 @@ impl LogOptions {
             group: self.group,
             sync_after: self.sync_after,
             keep: self.keep,
+            keep_bytes: self.keep_bytes,
+            old_rows: self.old_rows,
         }
     }
 }
@@ -603,6 +634,8 @@ impl Default for LogOptions {
             group: None,
             sync_after: None,
             keep: false,
+            keep_bytes: 0,
+            old_rows: None,
             checkpoint_after: 64 << 20,
             checkpoint_slice: 1 << 20,
             freeze_at_checkpoint: false,

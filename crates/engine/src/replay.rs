@@ -289,6 +289,7 @@ impl<'d> Replay<'d> {
                     applied.defines = true;
                     self.define(bytes)?;
                 }
+                Operation::Old { .. } => {}
                 _ => {
                     self.apply(&operation)?;
                     applied.count += 1;
@@ -406,7 +407,7 @@ pub(crate) fn table_of(operation: &Operation<'_>) -> Option<u32> {
         | Operation::Update { table, .. }
         | Operation::Patch { table, .. }
         | Operation::Delete { table, .. } => Some(table),
-        Operation::Define { .. } => None,
+        Operation::Old { .. } | Operation::Define { .. } => None,
     }
 }
 
@@ -457,7 +458,7 @@ fn change_row(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_
         Operation::Delete { row, .. } => {
             return tx.delete_any(table, RowId(row));
         }
-        Operation::Define { .. } => return Ok(()),
+        Operation::Old { .. } | Operation::Define { .. } => return Ok(()),
     }
     .map(|_| ())
 }

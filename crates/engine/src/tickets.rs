@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use crate::change_feed::ChangeFeed;
 use crate::database::Database;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::writer::{Log, LogStatistics};
@@ -178,11 +179,72 @@ impl Database {
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
     pub fn log_feed(&self, position: u64) -> Result<LogFeed<'_>> {
-        match self.instance.log() {
-            Some(log) => LogFeed::open(log, position),
-            None => Err(Error::new(ErrorKind::InvalidOptions)
-                .because("the database is in memory alone, it has no log")),
-        }
+        LogFeed::open(self.log_or_error()?, position)
+    }
+
+    /// The changes of rows that were committed from a position of the log on, in the order of
+    /// their commits: whole rows, as they were and as they are. The feed ends where nothing else
+    /// was committed, and goes on when it is asked again; what is not on the disk by then is
+    /// brought there first, so that it is never taken back. In a group of replicas it ends where a
+    /// majority has the log.
+    ///
+    /// A checkpoint removes files that a feed has yet to read, but for those that
+    /// [`Options::keep_log`](crate::Options::keep_log) or
+    /// [`Options::keep_history`](crate::Options::keep_history) keeps. Rows before a change are
+    /// there if the database was open with
+    /// [`Options::log_old_rows`](crate::Options::log_old_rows) then.
+    ///
+    /// # Errors
+    /// `LogPositionGone` if the log does not reach back so far, `InvalidOptions` if no commit, nor
+    /// anything else, begins or ends there, or the database is in memory alone; `StorageFailed`,
+    /// `DamagedLog`, `LogFailed`.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{ChangeKind, Database, Options, schema::*};
+    /// # let path = std::env::temp_dir().join(format!("remanent-changes-{}", std::process::id()));
+    /// let db = Database::open_at(&path, Options::new().log_old_rows(true))?;
+    /// let schema = TableSchema::new("T").column("a", ColumnType::I32);
+    /// let table = db.create_table(schema.primary_key(["a"]))?;
+    /// let row = db.write(|tx| tx.insert_values(&table, &[Some(7.into())]))?;
+    /// db.write(|tx| tx.update_values(&table, row, &[(table.column("a")?, 8.into())]))?;
+    ///
+    /// let (mut feed, mut seen) = (db.change_feed(0)?, Vec::new());
+    /// while let Some(change) = feed.next_change()? {
+    ///     if let ChangeKind::Row { table, old, new, .. } = change.kind {
+    ///         let a = |row: Option<&[u8]>| row.and_then(|row| table.layout.get::<i32>(row, 0));
+    ///         seen.push((a(old), a(new)));
+    ///     }
+    /// }
+    /// assert_eq!(seen, [(None, Some(7)), (Some(7), Some(8))]);
+    /// // Later, or in another process, from where it was.
+    /// let mut feed = db.change_feed(feed.position())?;
+    /// assert!(feed.next_change()?.is_none());
+    /// # drop(feed);
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(&path).ok();
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn change_feed(&self, position: u64) -> Result<ChangeFeed<&Database>> {
+        ChangeFeed::open(self, position)
+    }
+
+    /// The position behind everything that was committed by now: a feed from there on gives what
+    /// comes next.
+    ///
+    /// # Errors
+    /// As [`Database::change_feed`].
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_engine::{Database, ErrorKind, Options};
+    /// let in_memory = Database::open(Options::new())?;
+    /// let error = in_memory.change_position().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::InvalidOptions);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn change_position(&self) -> Result<u64> {
+        self.log_or_error()?.make_lasting()
     }
 
     /// Figures of the log, if there is one.
@@ -202,5 +264,16 @@ impl Database {
     /// ```
     pub fn log_statistics(&self) -> Option<LogStatistics> {
         self.instance.log().map(Log::statistics)
+    }
+
+    /// The log.
+    ///
+    /// # Errors
+    /// `InvalidOptions` if the database is in memory alone.
+    pub(crate) fn log_or_error(&self) -> Result<&Log> {
+        self.instance.log().ok_or_else(|| {
+            Error::new(ErrorKind::InvalidOptions)
+                .because("the database is in memory alone, it has no log")
+        })
     }
 }

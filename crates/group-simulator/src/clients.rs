@@ -49,20 +49,21 @@ pub(crate) fn lock(known: &Shared) -> MutexGuard<'_, Known> {
     known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes the tables, where there are none.
-pub(crate) fn define(db: &Database) -> Result<()> {
+/// Makes the tables, where there are none; the ticket is that of the last commit.
+pub(crate) fn define(db: &Database) -> Result<CommitTicket> {
     let list = TableSchema::new("List").column("place", ColumnType::U64);
     db.create_table(list.column("number", ColumnType::U64).primary_key(["place"]))?;
     let accounts = TableSchema::new("Account").column("id", ColumnType::U32);
     let accounts = accounts.column("money", ColumnType::I64).primary_key(["id"]);
     let accounts = db.create_table(accounts)?;
-    db.write(|tx| {
+    let ((), ticket) = db.write_with_ticket(|tx| {
         for id in 0..ACCOUNTS {
             let money = MONEY / i64::from(ACCOUNTS);
             tx.insert_values(&accounts, &[Some(id.into()), Some(Value::I64(money))])?;
         }
         Ok(())
-    })
+    })?;
+    Ok(ticket)
 }
 
 /// A list, in order; an error if two have one place or one is missing.
@@ -163,7 +164,7 @@ fn append_to(tx: &WriteTransaction<'_>, table: &Table, number: u64) -> Result<()
 }
 
 /// Waits as a thread would that commits at this level.
-async fn wait_for(
+pub(crate) async fn wait_for(
     machine: &Mutex<Machine>,
     db: Arc<Database>,
     ticket: &CommitTicket,

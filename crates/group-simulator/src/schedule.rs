@@ -10,7 +10,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use remanent_engine::schema::IndexSchema;
-use remanent_engine::{Database, Replica};
+use remanent_engine::{Database, Durability, Replica};
 use remanent_replication::NodeStatus;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -60,8 +60,13 @@ async fn play(seed: u64) -> Result<Summary, Vec<String>> {
     let machines: Machines = Arc::new((1..=founders).map(machine).collect());
     machines.iter().for_each(|machine| of(machine).start());
     let leader = leader_of(&machines).await?;
-    clients::define(&leader).map_err(|error| vec![format!("tables: {error}")])?;
-    drop(leader);
+    let made = clients::define(&leader).map_err(|error| vec![format!("tables: {error}")])?;
+    // Whatever stops then, they are there.
+    let machine = machines.iter().find(|machine| of(machine).leads());
+    let Some(machine) = machine else { return Err(vec!["tables: nobody leads".to_owned()]) };
+    if !clients::wait_for(machine, leader, &made, Durability::ReplicatedDisk).await {
+        return Err(vec!["the tables are not on the disks of a majority".to_owned()]);
+    }
     let known = Shared::default();
     let mut playing = JoinSet::new();
     for _ in 0..random.gen_range(1..5) {

@@ -42,6 +42,8 @@ mod functions;
 
 mod session_functions;
 
+mod changes;
+
 mod system_catalog;
 
 mod context;
@@ -75,6 +77,7 @@ mod stack;
 pub use activity::Client;
 pub use catalog::role::Role;
 pub use change::copy::CopyIn;
+pub use changes::feed::{Change, ChangeBatch, ChangeFeed, ChangeKind, ChangedColumn, ChangedTable};
 pub use copy::{Copy, CopyFormat, StatementKind};
 pub use database::{Freezing, SqlDatabase};
 pub use error::{Error, Result, SqlState, Subject};

@@ -10,11 +10,15 @@
 //! gone, so is the position. Parts of a transaction are found by the places that were noted as they
 //! were passed; a feed that began behind the first of them goes back for it.
 
+mod parts;
+
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
+pub(crate) use self::parts::{CommitInParts, CommitPlace};
 use super::dump::decoded;
+use super::durability::Durability;
 use super::file::{self, Header};
 use super::record::{
     FRAME_EXTRA_MAX, Frame, FrameAddress, Operation, PAYLOAD_MAX, Redo, find_frame,
@@ -175,67 +179,68 @@ impl FeedPlace {
 
     /// The next commit that ends before the position `durable`.
     pub(crate) fn next_commit(&mut self, log: &Log, durable: u64) -> Result<Option<LoggedCommit>> {
+        let Some(mut commit) = self.next_in_parts(log, durable)? else { return Ok(None) };
+        let operations = commit.read_all(log).inspect_err(|_| {
+            // It was not given, so it is the next one still.
+            (self.position, self.timestamp) = commit.place.before;
+        })?;
+        let CommitPlace { timestamp, end, .. } = commit.place;
+        Ok(Some(LoggedCommit { timestamp, end, operations }))
+    }
+
+    /// The next commit that ends before the position `durable`, to be read part by part.
+    pub(crate) fn next_in_parts(
+        &mut self,
+        log: &Log,
+        durable: u64,
+    ) -> Result<Option<CommitInParts>> {
         loop {
             let timestamp_before = self.timestamp;
             let Some(passed) = self.next_frame(log, durable)? else { return Ok(None) };
             self.note_part(&passed);
-            let operations = self.operations_of(log, &passed).inspect_err(|_| {
-                // It was not given, so it is the next one still.
-                self.position = passed.address.position;
-                self.timestamp = timestamp_before;
+            let before = (passed.address.position, timestamp_before);
+            let found = self.commit_of(log, &passed, before).inspect_err(|_| {
+                (self.position, self.timestamp) = before;
             })?;
-            if let Some(operations) = operations {
-                let (timestamp, end) = (self.timestamp, self.position);
-                return Ok(Some(LoggedCommit { timestamp, end, operations }));
+            if found.is_some() {
+                return Ok(found);
             }
         }
     }
 
-    /// The operations of the whole transaction that a frame commits, if it commits one.
-    fn operations_of(&mut self, log: &Log, passed: &Passed) -> Result<Option<Vec<u8>>> {
+    /// The transaction that a frame commits, if it commits one.
+    fn commit_of(
+        &mut self,
+        log: &Log,
+        passed: &Passed,
+        before: (u64, u64),
+    ) -> Result<Option<CommitInParts>> {
         let last = &self.bytes[passed.operations.clone()];
-        Ok(match passed.kind {
-            PassedKind::Part { .. } | PassedKind::Neither => None,
-            PassedKind::Commit => Some(last.to_vec()),
+        let (parts, last) = match passed.kind {
+            PassedKind::Part { .. } | PassedKind::Neither => return Ok(None),
+            PassedKind::Commit => (Vec::new(), last.to_vec()),
             PassedKind::Definition => {
                 let mut redo = Redo::default();
                 redo.define(last);
-                Some(redo.bytes().to_vec())
+                (Vec::new(), redo.bytes().to_vec())
             }
             PassedKind::CommitOf { first } => {
                 let last = last.to_vec();
-                let mut operations = self.parts_of(log, first, passed.address.position)?;
-                self.parts.remove(&first);
-                operations.extend_from_slice(&last);
-                Some(operations)
+                (self.take_parts(log, first, passed.address.position)?, last)
             }
-        })
+        };
+        let (timestamp, end) = (self.timestamp, self.position);
+        Ok(Some(CommitInParts::new(CommitPlace { timestamp, end, before }, parts, last)))
     }
 
-    /// The operations in the parts of a transaction that commits at `end`.
-    fn parts_of(&self, log: &Log, first: u64, end: u64) -> Result<Vec<u8>> {
-        let earlier;
-        let mut parts = self.parts.get(&first);
-        if parts.is_none_or(|parts| parts[0].address.position != first) {
-            earlier = Self::parts_from(log, first, end)?;
-            parts = earlier.get(&first);
-        }
-        let mut operations = Vec::new();
-        let mut open: Option<FeedFile> = None;
-        let mut bytes = vec![0; FRAME_MAX as usize];
-        for part in parts.into_iter().flatten() {
-            if open.as_ref().is_none_or(|file| file.header.number != part.number) {
-                open = open_file(log, part.number)?;
-            }
-            let Some(FeedFile { file, .. }) = &open else { return Err(gone(first)) };
-            let count = read_at_most(&**file, part.byte, &mut bytes).map_err(failed)?;
-            match find_frame(&bytes[..count], part.address, 0).map(|found| found.frame) {
-                Some(Frame::Fragment { operations: part, .. }) => operations.extend(part),
-                // It was whole when it was passed: the file is another one.
-                _ => return Err(gone(first)),
-            }
-        }
-        Ok(operations)
+    /// The parts but the last of a transaction that commits at `end`.
+    fn take_parts(&mut self, log: &Log, first: u64, end: u64) -> Result<Vec<Part>> {
+        let known = self.parts.get(&first);
+        let is_known = known.is_some_and(|parts| parts[0].address.position == first);
+        let earlier = if is_known { None } else { Some(Self::parts_from(log, first, end)?) };
+        let known = self.parts.remove(&first);
+        let parts = earlier.map_or(known, |mut earlier| earlier.remove(&first));
+        Ok(parts.unwrap_or_default())
     }
 
     /// All parts from a position on and before another.
@@ -334,6 +339,28 @@ impl FeedPlace {
             true => Error::new(ErrorKind::DamagedLog)
                 .because(format!("what was on the disk at position {position} is not readable")),
         })
+    }
+}
+
+impl Log {
+    /// The position before which all is on the disk and is never taken back: a majority of the
+    /// group has it, if there is one, and here it was applied.
+    pub(crate) fn lasting(&self) -> u64 {
+        let Some(group) = self.group() else { return self.synced() };
+        let seen = if group.leads() { u64::MAX } else { group.applied() };
+        self.synced().min(group.replicated()).min(seen)
+    }
+
+    /// As [`Log::lasting`], after what was appended by now was brought to the disk.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub(crate) fn make_lasting(&self) -> Result<u64> {
+        let end = self.end();
+        if self.synced() < end {
+            self.make_durable(end, Durability::Disk)?;
+        }
+        Ok(self.lasting())
     }
 }
 

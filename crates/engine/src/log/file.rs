@@ -14,9 +14,11 @@ use crate::storage::{Storage, StorageFile, number_in, numbered, read_at_most, wr
 
 /// Bytes of a copy of the header. The first stands at the file's beginning.
 const COPY_LEN: usize = 64;
-/// The version that is written, and the first one; that of a log that a group of replicas shares.
+/// The version that is written, and the first one; that of a log that a group of replicas shares,
+/// and of one that may have rows as they were before they were changed.
 const VERSION: u16 = 2;
 pub(crate) const VERSION_OF_GROUP: u16 = 3;
+pub(crate) const VERSION_OF_OLD_ROWS: u16 = 4;
 const VERSION_1: u16 = 1;
 /// Bytes before the first frame: in a file of the first version, and in small and large files of
 /// this one. The last of them are the second copy, which the loss of a sector, or of a page where
@@ -138,7 +140,9 @@ impl Header {
         }
         let length = match half(8) {
             VERSION_1 => LENGTH_1,
-            VERSION | VERSION_OF_GROUP => Some(half(10)).filter(|&length| length >= LENGTH_1)?,
+            VERSION | VERSION_OF_GROUP | VERSION_OF_OLD_ROWS => {
+                Some(half(10)).filter(|&length| length >= LENGTH_1)?
+            }
             _ => return None,
         };
         let database = std::array::from_fn(|i| bytes[16 + i]);

@@ -197,6 +197,11 @@ impl<'s> Reader<'s> {
         self.files[at.file].number
     }
 
+    /// Whether the newest file may have rows as they were before they were changed.
+    pub(crate) fn has_old_rows(&self) -> bool {
+        self.files.last().is_some_and(|header| header.version == file::VERSION_OF_OLD_ROWS)
+    }
+
     /// The highest number that a file has, or had.
     pub(crate) fn number_max(&self) -> u64 {
         let numbers = self.files.iter().map(|header| header.number);

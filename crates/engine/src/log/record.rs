@@ -30,6 +30,7 @@ const UPDATE: u8 = 2;
 const PATCH: u8 = 3;
 const DELETE: u8 = 4;
 const DEFINITION: u8 = 5;
+const OLD: u8 = 6;
 const SAME_TABLE: u8 = 8;
 
 /// Bytes at either end that both versions of a row must have in common to be left out.
@@ -99,6 +100,16 @@ pub enum Operation<'a> {
         table: u32,
         /// The row's number.
         row: u32,
+    },
+    /// The row as it was before the operation that comes next, which is about the same row: for
+    /// whoever follows the log, see [`Options::log_old_rows`](crate::Options::log_old_rows).
+    Old {
+        /// The table's number.
+        table: u32,
+        /// The row's number.
+        row: u32,
+        /// The whole row.
+        bytes: &'a [u8],
     },
     /// A table or an index is created or dropped: [`Operation::definition`] has it as text.
     Define {
@@ -206,6 +217,13 @@ impl Redo {
         self.head(DELETE, table, row);
     }
 
+    /// What a row was before the operation that comes next.
+    pub(crate) fn old(&mut self, table: u32, row: u32, bytes: &[u8]) {
+        self.head(OLD, table, row);
+        put_varint(&mut self.bytes, bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+
     /// A change of tables or indexes.
     pub(crate) fn define(&mut self, definition: &[u8]) {
         self.bytes.push(DEFINITION);
@@ -273,6 +291,7 @@ impl<'a> Operations<'a> {
                 Operation::Patch { table, row, first, last, bytes: self.counted()? }
             }
             DELETE => Operation::Delete { table, row },
+            OLD => Operation::Old { table, row, bytes: self.counted()? },
             _ => return Err("an operation is of no known kind"),
         }))
     }

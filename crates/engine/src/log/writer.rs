@@ -23,12 +23,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::durability::{Batch, Durability};
-use super::file::{self, DatabaseId, Header, VERSION_OF_GROUP};
+use super::file::{self, DatabaseId, Header};
 use super::group::{ENTRY_FRAME_MAX, Group, GroupLog, RECENT_BUFFERS};
 use super::head::{HeadFile, LogHead};
 use super::record::{
-    FRAGMENT, FRAME_EXTRA_MAX, FrameAddress, Head, Redo, frame_len, put_frame, set_synced_before,
+    FRAME_EXTRA_MAX, FrameAddress, Head, Redo, frame_len, put_frame, set_synced_before,
 };
+use super::settings::LogSettings;
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{Storage, StorageFile, write_all_at};
@@ -45,29 +46,11 @@ const MARK_WRITES: u32 = 16;
 const UNSYNCED_FILES_MAX: usize = 8;
 /// Files kept to be used again.
 const SPARES_MAX: usize = 2;
-/// The smallest file and the smallest buffer.
-pub(crate) const FILE_MIN: u64 = 4 << 10;
-pub(crate) const BUFFER_MIN: usize = 4 << 10;
 
 /// Room for operations is made for the transactions of so many slots at once.
 const REDO_CHUNK: usize = 64;
 
 type RedoChunk = Box<[Mutex<Redo>]>;
-
-/// The settings of a log.
-#[derive(Clone, Debug)]
-pub(crate) struct LogSettings {
-    /// The durability of commits that do not ask for one.
-    pub(crate) durability: Durability,
-    pub(crate) file_size: u64,
-    pub(crate) buffer_size: usize,
-    /// The batch of commits that one sync waits for.
-    pub(crate) group: Option<Batch>,
-    /// When what was not synced is.
-    pub(crate) sync_after: Option<Batch>,
-    /// Whether files that are not needed any more are kept.
-    pub(crate) keep: bool,
-}
 
 /// The position at which a log goes on.
 #[derive(Clone, Debug)]
@@ -79,6 +62,8 @@ pub(crate) struct LogEnd {
     pub(crate) timestamp: u64,
     /// What it holds of the group of replicas that shares it, if one does.
     pub(crate) group: Option<GroupLog>,
+    /// Whether rows were logged as they were before they were changed.
+    pub(crate) old_rows: bool,
 }
 
 /// The log of an open database.
@@ -209,10 +194,11 @@ impl Log {
         slots: usize,
         end: LogEnd,
     ) -> Result<Self> {
-        let LogEnd { database, number, position, timestamp, group } = end;
+        let LogEnd { database, number, position, timestamp, group, old_rows } = end;
+        let settings = LogSettings { old_rows: settings.old_rows.or(Some(old_rows)), ..settings };
         let nonce = file::new_nonce();
         let length = file::header_len(settings.file_size);
-        let version = if group.is_some() { VERSION_OF_GROUP } else { 0 };
+        let version = settings.file_version(group.is_some());
         let header =
             Header { database, number, start: position, timestamp, nonce, length, version };
         let head = HeadFile::open(&*storage).map_err(|error| failed(&error))?;
@@ -424,6 +410,7 @@ impl Log {
     }
 
     fn remove_before(&self, position: u64, open: u64, most: usize) -> io::Result<bool> {
+        let position = position.min(self.end().saturating_sub(self.settings.keep_bytes));
         let names = self.storage.names()?;
         let mut spares = names.iter().filter(|name| name.starts_with(file::SPARE)).count();
         let numbers = file::numbers(&*self.storage)?;
@@ -734,19 +721,6 @@ impl Log {
         let _syncing = lock(&self.syncing);
         self.turn.notify_all();
         Error::new(ErrorKind::LogFailed).because(text)
-    }
-}
-
-impl LogSettings {
-    /// Bytes of operations that one frame takes at most: several fit a file and the buffer.
-    pub(crate) fn fragment(&self) -> usize {
-        FRAGMENT.min(self.buffer_size / 2).min(self.file_size as usize / 4)
-    }
-
-    /// Whether files are filled before they are used: what then changes is their content alone,
-    /// which a sync has less to do for. Writes that are not synced are quicker at a file's end.
-    fn fills(&self) -> bool {
-        self.durability == Durability::Disk
     }
 }
 

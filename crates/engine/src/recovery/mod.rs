@@ -74,6 +74,8 @@ struct Recovered {
     behind: Vec<String>,
     /// What the log holds of the group, if it is that of a replica.
     group: Option<GroupLog>,
+    /// Whether it had rows as they were before they were changed, in the end.
+    old_rows: bool,
 }
 
 impl Database {
@@ -244,6 +246,7 @@ impl Recovered {
             position: self.end.position,
             timestamp: self.end.timestamp,
             group: self.group,
+            old_rows: self.old_rows,
         };
         let files = Arc::clone(&storage);
         let source = SegmentSource::new(files, self.database, options.system_cache);
@@ -349,7 +352,8 @@ impl Attempt<'_> {
                 scanned.log
             });
             let end = End { position: head.position, timestamp, damage: None };
-            return Ok(Recovered { db, database, end, number: 0, unused, behind, group });
+            let (number, old_rows) = (0, false);
+            return Ok(Recovered { db, database, end, number, unused, behind, group, old_rows });
         };
         reporter.progress.bytes += reader.bytes_left().map_err(|error| storage_failed(&error))?;
         let database = reader.database();
@@ -388,7 +392,8 @@ impl Attempt<'_> {
         // What is behind the last frame need not be read.
         reporter.progress.bytes_done = reporter.progress.bytes;
         reporter.report();
-        Ok(Recovered { db, database, end, number, unused, behind, group })
+        let old_rows = reader.has_old_rows();
+        Ok(Recovered { db, database, end, number, unused, behind, group, old_rows })
     }
 
     /// The position at which to stop, if that is asked for as a time: behind the last mark that is

@@ -438,6 +438,7 @@ impl Salvage<'_, '_, '_> {
             match operations.next() {
                 Ok(None) => break,
                 Ok(Some(Operation::Define { bytes })) => is_whole &= self.make(bytes)?,
+                Ok(Some(Operation::Old { .. })) => {}
                 Ok(Some(operation)) if self.apply(&operation)? => self.done.changes += 1,
                 Ok(Some(_)) => self.done.changes_refused += 1,
                 Err(_) => {

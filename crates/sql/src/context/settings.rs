@@ -97,6 +97,10 @@ const IDLE_DEFINING_MAX: Duration = Duration::from_secs(60);
 /// in all replicas of a group.
 const POSITION: &str = "remanent.position";
 
+/// The position in the log behind what was committed by now: where a change feed would begin that
+/// is to show what comes next.
+const LSN: &str = "remanent.lsn";
+
 /// Names with a meaning to clients alone, and what they are at first.
 const KEPT: &[(&str, &str)] = &[
     ("application_name", ""),
@@ -137,6 +141,7 @@ const FIXED: &[&str] = &[
     "integer_datetimes",
     "is_superuser",
     POSITION,
+    LSN,
     "session_authorization",
     "max_identifier_length",
     "default_table_access_method",
@@ -477,6 +482,8 @@ impl StatementContext {
                 Some(on(is_read_only || !self.database.takes_changes()))
             }
             POSITION => Some(self.database.position().to_string()),
+            // Without a log there is none.
+            LSN => self.database.engine().change_position().ok().map(|lsn| lsn.to_string()),
             "session_authorization" | "role" => Some(self.settings.user.clone()),
             name => self.settings.get(name),
         }

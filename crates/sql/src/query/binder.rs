@@ -35,6 +35,7 @@ use crate::catalog::snapshot::{Relation, View, unknown_table};
 use crate::catalog::store::ObjectId;
 use crate::catalog::stored::StoredMeaning;
 use crate::catalog::table::Table;
+use crate::changes::function as changes;
 use crate::context::SessionFunctions;
 use crate::context::StatementContext;
 use crate::context::caller::Caller;
@@ -430,14 +431,17 @@ impl ContextProvider for Binder<'_> {
         name: &str,
         args: Vec<Expr>,
     ) -> PlanResult<Arc<dyn TableSource>> {
-        let Some(function) = self.state.table_functions().get(name) else {
-            let text = format!("function {name} does not exist");
-            return Err(Error::new(SqlState::UNKNOWN_FUNCTION, text).into());
-        };
         // Functions of tables take constants; what can be computed is one.
         let simplifier = ExprSimplifier::new(SimplifyContext::default());
         let args = args.into_iter().map(|arg| simplifier.simplify(arg));
         let args = args.collect::<PlanResult<Vec<_>>>()?;
+        if name == changes::CHANGES {
+            return changes::source(self.context, &args).map_err(DataFusionError::from);
+        }
+        let Some(function) = self.state.table_functions().get(name) else {
+            let text = format!("function {name} does not exist");
+            return Err(Error::new(SqlState::UNKNOWN_FUNCTION, text).into());
+        };
         let args = datafusion::catalog::TableFunctionArgs::new(&args, self.state);
         Ok(provider_as_source(function.create_table_provider_with_args(args)?))
     }

@@ -1,6 +1,7 @@
 //! What statements do one after the other and beside each other: they change rows, wait for those
 //! of others, refuse each other only when they must, and are planned once.
 
+mod changes;
 mod changing;
 mod disjoint_keys;
 mod known_plans;

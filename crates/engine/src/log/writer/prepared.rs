@@ -28,6 +28,12 @@ impl Prepared<'_> {
         &mut self.redo
     }
 
+    /// Whether rows are logged as they were before they were changed.
+    #[inline]
+    pub(crate) fn wants_old_rows(&self) -> bool {
+        self.log.settings.has_old_rows()
+    }
+
     /// Whether so much has come together that some of it has to go.
     #[inline]
     pub(crate) fn is_long(&self) -> bool {

@@ -31,7 +31,7 @@ use crate::snapshot::{Begin, resolve};
 use crate::table::rows::segment::{
     CHUNKS, Directory, FREE, FROZEN, SEGMENT_SHIFT, Segment, is_frozen, last_of, newest_of,
 };
-use crate::table::rows::version::{Content, Version, fresh_bytes_at};
+use crate::table::rows::version::{Content, Version, bytes_at, fresh_bytes_at};
 use crate::table::table::TableAt;
 
 /// Rows whose slots come together in the overlay.
@@ -432,6 +432,33 @@ impl<'m> TableAt<'m> {
         let seen = visit(&bytes);
         ROW.with(|room| room.set(bytes));
         Some(seen)
+    }
+
+    /// Calls `visit` with the bytes of a row as its newest version has them, or its columns if
+    /// there is no version, whether or not it has ended since. They are gone when it returns. A
+    /// call is under way.
+    ///
+    /// # Errors
+    /// As [`Pin::ask`].
+    #[cold]
+    pub(crate) fn with_newest<T>(
+        &self,
+        row: u32,
+        visit: impl FnOnce(&[u8]) -> T,
+    ) -> Result<Option<T>> {
+        let newest = newest_of(self.directory().word(self.memory, row));
+        if newest != 0 {
+            return Ok(Some(visit(bytes_at(self.memory, newest))));
+        }
+        let Some(frozen) = self.frozen_row(row) else { return Ok(None) };
+        let _pin = self.pin_whole(frozen.segment)?;
+        let mut bytes = ROW.with(Cell::take);
+        bytes.clear();
+        bytes.resize(frozen.len(self), 0);
+        frozen.write(self, &mut bytes);
+        let seen = visit(&bytes);
+        ROW.with(|room| room.set(bytes));
+        Ok(Some(seen))
     }
 
     /// Makes the frozen content of a row that is seen a version in its slot, and says whether there

@@ -19,6 +19,7 @@ use super::validate::{Latched, Validated, reads_of, validate};
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::log::Durability;
+use crate::log::record::Redo;
 use crate::log::writer::{Appended, Log, Prepared, no_group};
 use crate::memory::atomic::{Relaxed, Release, SeqCst};
 use crate::memory::region::CommitState;
@@ -217,11 +218,16 @@ fn prepare(work: Work<'_>, prepared: &mut Prepared<'_>) -> Result<()> {
     if let Some(definitions) = definitions {
         definitions.each_logged(true, |bytes| prepared.redo().define(bytes));
     }
+    let wants_old = prepared.wants_old_rows();
+    let _reading = wants_old.then(|| transaction.reader().enter(memory));
     changes::each_row_change(transaction.db, writes, |table, change| {
         if definitions.is_some_and(|definitions| definitions.drops(table)) {
             return;
         }
         let redo = prepared.redo();
+        if wants_old && streamed.is_ok() {
+            streamed = put_old_row(transaction.db, redo, table, change);
+        }
         match change {
             RowChange::BulkInserted { row, bytes } => redo.insert(table, row, bytes),
             RowChange::Ended { row } => redo.delete(table, row),
@@ -250,6 +256,31 @@ fn prepare(work: Work<'_>, prepared: &mut Prepared<'_>) -> Result<()> {
     }
     prepared.finish();
     streamed
+}
+
+/// Puts a row as it was before a change, if it was there.
+///
+/// # Errors
+/// Where the columns of a paged table cannot be read: `StorageFailed`, `DamagedImage`, or there is
+/// no memory for them.
+#[cold]
+fn put_old_row(db: &Instance, redo: &mut Redo, table: u32, change: RowChange<'_>) -> Result<()> {
+    let memory = db.memory();
+    match change {
+        RowChange::BulkInserted { .. } => Ok(()),
+        RowChange::Version(change) => {
+            let older = Version::at(memory, change.version).older();
+            if older != 0 {
+                redo.old(table, change.row, bytes_at(memory, older));
+            }
+            Ok(())
+        }
+        RowChange::Ended { row } => {
+            let Some(core) = db.catalog().by_id(table) else { return Ok(()) };
+            let at = TableAt { memory, core: &core };
+            at.with_newest(row, |bytes| redo.old(table, row, bytes)).map(|_| ())
+        }
+    }
 }
 
 /// Makes the log as durable as was asked for.
