@@ -9,6 +9,7 @@ use lab_harness::{Outcome, Tier};
 
 use crate::conflicts;
 use crate::contenders;
+use crate::program;
 use crate::table;
 use crate::tpch;
 use crate::workloads;
@@ -21,7 +22,8 @@ pub(crate) fn list(out: &mut dyn Write) -> Outcome<()> {
     }
     let queries = tpch::BENCHMARKS.map(|(name, summary)| (name, summary, tpch::CONTENDERS));
     let conflicts = (conflicts::NAME, conflicts::SUMMARY, conflicts::CONTENDERS);
-    for (name, summary, contenders) in queries.into_iter().chain([conflicts]) {
+    let programs = queries.into_iter().chain([conflicts, program::REPLICAS]);
+    for (name, summary, contenders) in programs {
         writeln!(out, "  {name:<12} {summary}")?;
         writeln!(out, "  {:<12} contenders: {contenders}", "")?;
     }

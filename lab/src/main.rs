@@ -86,7 +86,7 @@ fn command() -> Outcome<ExitCode> {
         if tpch::has(first) {
             return program::run(tpch::NAME, first, &arguments);
         }
-        if first == conflicts::NAME {
+        if first == conflicts::NAME || first == program::REPLICAS.0 {
             return program::run(first, first, &arguments[1..]);
         }
     }

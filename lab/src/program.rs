@@ -1,5 +1,5 @@
-//! A workload that is a program of its own: queries, which link DataFusion, and conflicts, which
-//! speak with servers.
+//! A workload that is a program of its own: queries, which link DataFusion, conflicts, which speak
+//! with servers, and replicas, which are several processes.
 //!
 //! This program starts it, with the profile that compiles it in less time, and shows its records
 //! on the page with those of all others.
@@ -12,6 +12,14 @@ use lab_harness::Outcome;
 
 use crate::record::Record;
 use crate::report;
+
+/// Groups of replicas: the word on the command line, one line, and who takes part. Their figures
+/// are said by the program itself.
+pub(crate) const REPLICAS: (&str, &str, &str) = (
+    "replicas",
+    "groups of three processes: commits, catching up (`lab replicas --help`)",
+    "remanent, berkeley-db (its replication manager)",
+);
 
 /// Runs the package `lab-NAME` with these arguments, then writes the page if there are records of
 /// the workload.

@@ -16,7 +16,7 @@ const LIBRARIES: &[&str] = &["db-5.3", "db"];
 const HEADERS: &[&str] = &["/usr/include", "/usr/include/libdb", "/usr/local/include"];
 
 /// The shims.
-const SOURCES: [&str; 3] = ["src/shim.c", "src/pairs.c", "src/burst.c"];
+const SOURCES: [&str; 4] = ["src/shim.c", "src/pairs.c", "src/burst.c", "src/replica.c"];
 
 fn main() {
     println!("cargo::rustc-check-cfg=cfg(berkeley_db)");
@@ -25,6 +25,7 @@ fn main() {
     println!("cargo::rerun-if-changed=src/shim.c");
     println!("cargo::rerun-if-changed=src/pairs.c");
     println!("cargo::rerun-if-changed=src/burst.c");
+    println!("cargo::rerun-if-changed=src/replica.c");
     let own = env::var_os("BERKELEY_DB_DIR").map(PathBuf::from);
     let library_dir = own.as_ref().map(|own| own.join("lib"));
     let headers: Vec<PathBuf> = match &own {

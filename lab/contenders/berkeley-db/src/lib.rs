@@ -17,6 +17,12 @@ mod pairs;
 mod threads;
 
 #[cfg(berkeley_db)]
+pub mod replica;
+#[cfg(not(berkeley_db))]
+#[path = "absent_replica.rs"]
+pub mod replica;
+
+#[cfg(berkeley_db)]
 mod opened;
 #[cfg(not(berkeley_db))]
 #[path = "absent.rs"]
