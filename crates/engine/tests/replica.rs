@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use remanent_engine::schema::*;
 use remanent_engine::{
-    Applier, Database, DefinitionWatch, Durability, EntryId, ErrorKind, Folder, Options, Replica,
-    RowId, Table, TransactionOptions,
+    Applier, ChangeKind, Database, DefinitionWatch, Durability, EntryId, ErrorKind, Folder,
+    Options, Replica, RowId, Table, TransactionOptions,
 };
 
 /// Folders of replicas, which go at the end.
@@ -645,4 +645,46 @@ fn who_begins_to_watch_beside_a_definition_learns_of_it() {
     follower.follow(&leader);
     let tables = ["T", "names"].map(str::to_owned).to_vec();
     assert_eq!(watch.said(), [("after", tables)]);
+}
+
+/// What a feed has from a position on: the numbers that were inserted.
+fn fed(db: &Database, from: u64) -> Vec<u32> {
+    let mut feed = db.change_feed(from).expect("a feed");
+    let mut numbers = Vec::new();
+    while let Some(change) = feed.next_change().expect("a change") {
+        if let ChangeKind::Row { table, new: Some(new), .. } = change.kind {
+            numbers.extend(table.layout.get::<u32>(new, 0));
+        }
+    }
+    numbers
+}
+
+/// What a failover may take back, nobody is given; positions mean the same in all replicas.
+#[test]
+fn a_feed_ends_where_a_majority_has_the_log() {
+    let home = Home::new("replica-feed");
+    let (leader, mut follower, table) = pair(&home);
+    leader.replica().note_replicated(leader.last());
+    let from = leader.db.change_position().expect("a log");
+    insert(&leader.db, &table, 1);
+    leader.replica().write().expect("to be written");
+    follower.get(&leader, leader.last());
+    assert_eq!(fed(&leader.db, from), [0; 0], "nobody else is known to have it");
+    assert_eq!(fed(&follower.db, from), [0; 0], "it is not known to be the group's");
+    leader.replica().note_replicated(leader.last());
+    assert_eq!(fed(&leader.db, from), [1]);
+    follower.replica().note_replicated(follower.last());
+    assert_eq!(fed(&follower.db, from), [0; 0], "it is not applied yet");
+    follower.apply(leader.last());
+    assert_eq!(fed(&follower.db, from), [1]);
+
+    let position = leader.db.change_position().expect("a log");
+    insert(&leader.db, &table, 2);
+    leader.replica().write().expect("to be written");
+    assert_eq!(leader.db.change_position().expect("a log"), position);
+    leader.replica().note_replicated(leader.last());
+    follower.follow(&leader);
+    for db in [&leader.db, &follower.db] {
+        assert_eq!(fed(db, position), [2]);
+    }
 }

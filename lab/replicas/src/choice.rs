@@ -18,13 +18,17 @@ pub(crate) struct Choice {
     pub(crate) rounds: u32,
     /// How long clients commit in one round.
     pub(crate) time: Duration,
+    /// Rows that are there before threads commit: they would meet on few pages of a tree otherwise.
+    pub(crate) loaded: u64,
+    /// For how long keys are looked up.
+    pub(crate) lookups: Duration,
     /// Row changes that a replica catches up with.
     pub(crate) changes: u64,
     pub(crate) out: PathBuf,
 }
 
 const FLAGS: &[Flag] = &[
-    flag("quick", None, "one round of 200 ms, 20,000 changes"),
+    flag("quick", None, "one round of 50 ms, 20,000 changes"),
     flag("rounds", Some("N"), "this many rounds instead of 3"),
     flag("seconds", Some("N"), "clients commit for so long in a round, instead of 3"),
     flag("changes", Some("N"), "a replica catches up with so many, instead of 4,000,000"),
@@ -55,9 +59,9 @@ pub(crate) fn understand(arguments: impl IntoIterator<Item = OsString>) -> Outco
         }
         None => Ok(otherwise),
     };
-    let (rounds, millis, changes) = match has("quick") {
-        true => (1, 200, 20_000),
-        false => (3, 3_000, 4_000_000),
+    let (rounds, millis, loaded, changes) = match has("quick") {
+        true => (1, 50, 2_000, 20_000),
+        false => (3, 3_000, 200_000, 4_000_000),
     };
     let time = match value("seconds") {
         Some(_) => Duration::from_secs(number("seconds", 3)?),
@@ -66,6 +70,8 @@ pub(crate) fn understand(arguments: impl IntoIterator<Item = OsString>) -> Outco
     Ok(Some(Choice {
         rounds: u32::try_from(number("rounds", rounds)?)?,
         time,
+        loaded,
+        lookups: Duration::from_millis(millis / 2),
         changes: number("changes", changes)?,
         out: value("out").map_or(OUT.into(), |(_, path)| path.into()),
     }))

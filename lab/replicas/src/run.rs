@@ -20,12 +20,8 @@ const LEVELS: [&str; 4] = ["memory of a majority", "disks of a majority", "one d
 /// Bytes that go to and fro to measure the bare transport.
 const MESSAGE: usize = 128;
 const ROUND_TRIPS: usize = 5000;
-/// Rows that are there before threads commit.
-const LOADED: u64 = 200_000;
 /// How long followers may be behind after the last commit.
 const BEHIND: Duration = Duration::from_millis(100);
-/// For how long keys are looked up.
-const LOOKUPS: Duration = Duration::from_millis(1500);
 
 /// Measures all, and writes records.
 ///
@@ -69,19 +65,19 @@ fn commits(
     let folder = tempfile::tempdir()?;
     let mut group = Group::start(system, folder.path(), level == LEVELS[1])?;
     let leader = group.leader()?;
-    // Threads that insert meet on few pages of a tree otherwise.
-    group.members[leader].ask(&format!("load 0 {LOADED}"))?;
-    group.agree(LOADED)?;
+    let loaded = choice.loaded;
+    group.members[leader].ask(&format!("load 0 {loaded}"))?;
+    group.agree(loaded)?;
     let millis = choice.time.as_millis();
     let word = level.replace(' ', "_");
     let before = group.cpu_ns()?;
-    let many = group.members[leader].ask(&format!("commits {word} {THREADS} {millis} {LOADED}"))?;
+    let many = group.members[leader].ask(&format!("commits {word} {THREADS} {millis} {loaded}"))?;
     // Followers are not far behind.
     std::thread::sleep(BEHIND);
     let cpu: u64 = group.cpu_ns()?.iter().zip(&before).map(|(after, before)| after - before).sum();
-    group.agree(LOADED + many[0])?;
+    group.agree(loaded + many[0])?;
     let one = group.members[leader].ask(&format!("commits {word} 1 {millis} {}", 1_u64 << 40))?;
-    group.agree(LOADED + many[0] + one[0])?;
+    group.agree(loaded + many[0] + one[0])?;
     let latency = one[1] as f64 / one[0] as f64 / 1e3;
     let numbers = vec![
         ("commits_per_s", many[0] as f64 * 1e9 / many[1] as f64),
@@ -120,7 +116,7 @@ fn following(round: u32, choice: &Choice) -> Outcome<Vec<Figure>> {
         ("changes_per_s", changes as f64 / took),
     ];
 
-    let lookups = format!("lookups {changes} {}", LOOKUPS.as_millis());
+    let lookups = format!("lookups {changes} {}", choice.lookups.as_millis());
     let alone = rate(&group.members[follower].ask(&lookups)?);
     group.members[leader].begin(&format!("load {changes} {}", 2 * changes))?;
     let beside = rate(&group.members[follower].ask(&lookups)?);

@@ -97,8 +97,8 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "crashes",
         "databases after a crash at every call of a trace",
-        94,
-        "cargo run --release --package remanent-simulator -- crashes --count 30",
+        86,
+        "cargo run --release --package remanent-simulator -- crashes --count 27",
     ),
     program(
         "failures",
@@ -167,7 +167,7 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "lab",
         "every workload of the laboratory and each interface, every answer verified",
-        168,
+        178,
         "sh lab/ci.sh",
     ),
     program("test", "tests of everything else", 260, "cargo test"),

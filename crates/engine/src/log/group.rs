@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use super::group_file::{GroupFile, GroupPoint};
 use super::record::{Frame, FrameAddress, find_frame, put_varint, take_varint};
+use super::waiters::Waiters;
 use crate::storage::Storage;
 
 /// So many times the log's buffer is kept in memory of entries, for followers that are not far
@@ -107,6 +108,8 @@ pub(crate) struct EntryContent<'a> {
 pub(crate) struct Group {
     state: Mutex<GroupState>,
     changed: Condvar,
+    /// Threads whose commits wait for a majority.
+    pub(crate) waiters: Waiters,
     /// The positions before which a majority has the log: in memory, and on its disks.
     replicated: AtomicU64,
     replicated_on_disk: AtomicU64,
@@ -220,6 +223,7 @@ impl Group {
         Self {
             state: Mutex::new(state),
             changed: Condvar::new(),
+            waiters: Waiters::default(),
             replicated: AtomicU64::new(position),
             replicated_on_disk: AtomicU64::new(0),
             applied: AtomicU64::new(applied),
@@ -299,6 +303,7 @@ impl Group {
         self.lock().term = term;
         self.leads.store(term.is_some(), Ordering::Release);
         self.changed.notify_all();
+        self.waiters.wake_all();
     }
 
     /// No entry is made until this is called with `false`.
@@ -322,20 +327,21 @@ impl Group {
         state.replicated = state.replicated.max(index);
         self.replicated.fetch_max(entry.end, Ordering::Release);
         self.changed.notify_all();
+        drop(state);
+        self.waiters.wake(self.replicated(), self.replicated_on_disk());
         Some(entry.end)
     }
 
     /// A majority has the log on its disks up to this entry.
     pub(crate) fn note_on_disk(&self, index: u64) {
-        let state = self.lock();
-        if let Some(entry) = state.end_of(index) {
-            self.replicated_on_disk.fetch_max(entry.end, Ordering::Release);
-            self.changed.notify_all();
-        }
+        let Some(entry) = self.lock().end_of(index) else { return };
+        self.replicated_on_disk.fetch_max(entry.end, Ordering::Release);
+        self.changed.notify_all();
+        self.waiters.wake(self.replicated(), self.replicated_on_disk());
     }
 
     /// Waits until something has changed, for a while at most, unless `is_done` says that it need
-    /// not. True if it does at the end.
+    /// not. True if it does at the end. For who waits seldom.
     pub(crate) fn wait_until(&self, time: Duration, is_done: impl Fn(&GroupState) -> bool) -> bool {
         let state = self.lock();
         let waited = self.changed.wait_timeout_while(state, time, |state| !is_done(state));

@@ -4,8 +4,9 @@
 //! it besides; [`settings`] says how it is kept, [`writer`] takes commits in and makes them as
 //! durable as they ask, [`reader`] reads them back and distinguishes an end from damage, [`dump`]
 //! shows them to whoever looks, [`feed`] gives them to whoever follows an open log. [`group`] is
-//! what a log knows that replicas share, and [`group_file`] what such a replica keeps beside it.
-//! `FORMAT.md` has the bytes. Nothing here knows what a row or a table is.
+//! what a log knows that replicas share, [`waiters`] are threads that wait for a majority of them,
+//! and [`group_file`] is what such a replica keeps beside it. `FORMAT.md` has the bytes. Nothing
+//! here knows what a row or a table is.
 
 pub(crate) mod dump;
 pub(crate) mod durability;
@@ -18,6 +19,7 @@ pub(crate) mod progress;
 pub(crate) mod reader;
 pub(crate) mod record;
 pub(crate) mod settings;
+pub(crate) mod waiters;
 pub(crate) mod writer;
 
 pub use dump::{LogEntry, LogEntryKind};

@@ -19,6 +19,7 @@ use crate::log::Durability;
 use crate::log::file::{self, Header};
 use crate::log::group::{EntryContent, EntryEnd, EntryId, Group, ReplicaEntry};
 use crate::log::record::{Frame, FrameAddress, Head, find_frame, move_frame, put_frame};
+use crate::log::waiters::Wanted;
 use crate::storage::read_at_most;
 
 /// How long a thread waits for a majority before it looks whether it may still wait.
@@ -281,15 +282,14 @@ impl Log {
                 self.write_to(position)?;
                 continue;
             }
-            let (led, tap) = {
-                let state = group.lock();
-                (state.term, state.tap.clone().filter(|_| on_disk && is_written))
-            };
-            if let Some(tap) = tap {
-                tap.want_on_disk();
+            if on_disk && is_written {
+                let tap = group.lock().tap.clone();
+                tap.inspect(|tap| tap.want_on_disk());
             }
-            group.wait_until(LOOK_AFTER, |state| {
-                reached() >= position || state.term != led || (!is_written && !state.is_full())
+            let wanted = Wanted { position, on_disk, is_to_write: !is_written };
+            group.waiters.wait(wanted, LOOK_AFTER, || {
+                let may_write = !is_written && !group.lock().is_full();
+                reached() >= position || may_write || !group.leads()
             });
         }
         Ok(())
