@@ -36,7 +36,7 @@ impl Member for Site {
         Err("it is not asked to".into())
     }
 
-    fn applied(&self) -> u64 {
+    fn changes_applied(&self) -> u64 {
         0
     }
 }

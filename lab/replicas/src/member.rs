@@ -25,7 +25,7 @@ pub(crate) trait Member: Sync {
     /// Looks a key up; whether it is there.
     fn find(&self, key: u64) -> Outcome<bool>;
     /// How many row changes it has applied.
-    fn applied(&self) -> u64;
+    fn changes_applied(&self) -> u64;
 }
 
 /// Answers until nobody asks any more.
@@ -57,7 +57,7 @@ fn done(member: &dyn Member, words: &[&str]) -> Outcome<String> {
             member.load(first.parse()?..last.parse()?).map(|()| "0".to_owned())?
         }
         ["count"] => member.count()?.to_string(),
-        ["applied"] => member.applied().to_string(),
+        ["applied"] => member.changes_applied().to_string(),
         ["cpu"] => process_cpu_ns().to_string(),
         ["commits", level, threads, millis, first] => {
             let time = Duration::from_millis(millis.parse()?);

@@ -117,7 +117,7 @@ impl Member for Replica {
         Ok(database.read(|tx| Ok(tx.find(table, *primary, &key)?.is_some()))?)
     }
 
-    fn applied(&self) -> u64 {
+    fn changes_applied(&self) -> u64 {
         self.node.status().applied_changes
     }
 }

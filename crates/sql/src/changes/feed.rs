@@ -321,7 +321,7 @@ impl ChangeKind {
     }
 
     /// The row before.
-    pub(crate) fn old(&self) -> Option<&[Datum]> {
+    pub(crate) fn row_before(&self) -> Option<&[Datum]> {
         match self {
             Self::Update { old, .. } | Self::Delete { old, .. } => Some(old),
             _ => None,
@@ -329,7 +329,7 @@ impl ChangeKind {
     }
 
     /// The row after.
-    pub(crate) fn new(&self) -> Option<&[Datum]> {
+    pub(crate) fn row_after(&self) -> Option<&[Datum]> {
         match self {
             Self::Insert { new, .. } | Self::Update { new, .. } => Some(new),
             _ => None,
@@ -381,8 +381,8 @@ impl ChangedTable {
             numbers(|change| change.position)?,
             numbers(|change| change.number)?,
             array_of(&kinds, &SqlType::Text)?,
-            self.structs(changes, ChangeKind::old)?,
-            self.structs(changes, ChangeKind::new)?,
+            self.structs(changes, ChangeKind::row_before)?,
+            self.structs(changes, ChangeKind::row_after)?,
         ];
         Ok(RecordBatch::try_new(self.batch_schema(), arrays)?)
     }

@@ -168,8 +168,8 @@ fn row_of(change: &Change, bytes: &mut usize) -> [Datum; COLUMNS.len()] {
         kind.word().into(),
         text(schema),
         text(table),
-        row(kind.old()),
-        row(kind.new()),
+        row(kind.row_before()),
+        row(kind.row_after()),
         text(words),
     ]
 }
