@@ -18,7 +18,7 @@ use crate::log::record::Operation;
 /// The changes of rows that were committed, from a position of the log on.
 ///
 /// # Examples
-/// See [`Database::change_feed`].
+/// See [`Database::change_feed`](crate::Database::change_feed).
 #[derive(Debug)]
 pub struct ChangeFeed<D> {
     db: D,
@@ -79,7 +79,7 @@ impl<D: Deref<Target = Database>> ChangeFeed<D> {
     /// with all its changes, and behind what else was passed when there was no other.
     ///
     /// # Examples
-    /// See [`Database::change_feed`].
+    /// See [`Database::change_feed`](crate::Database::change_feed).
     pub fn position(&self) -> u64 {
         self.position
     }
@@ -93,7 +93,7 @@ impl<D: Deref<Target = Database>> ChangeFeed<D> {
     /// anew behind that commit, which the error names.
     ///
     /// # Examples
-    /// See [`Database::change_feed`].
+    /// See [`Database::change_feed`](crate::Database::change_feed).
     pub fn next_change(&mut self) -> Result<Option<Change<'_>>> {
         let given = loop {
             if self.commit.is_none() && !self.begin_commit()? {

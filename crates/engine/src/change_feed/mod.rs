@@ -20,7 +20,7 @@ pub use feed::ChangeFeed;
 /// A table, as it was when its row was changed.
 ///
 /// # Examples
-/// See [`Database::change_feed`].
+/// See [`Database::change_feed`](crate::Database::change_feed).
 #[derive(Debug)]
 pub struct FeedTable {
     /// Its number, which no other table gets.
@@ -34,7 +34,7 @@ pub struct FeedTable {
 /// A change that was committed.
 ///
 /// # Examples
-/// See [`Database::change_feed`].
+/// See [`Database::change_feed`](crate::Database::change_feed).
 #[derive(Clone, Debug)]
 pub struct Change<'f> {
     /// The position behind its commit: a feed from there on begins with the next one.
@@ -50,7 +50,7 @@ pub struct Change<'f> {
 /// What a change is.
 ///
 /// # Examples
-/// See [`Database::change_feed`].
+/// See [`Database::change_feed`](crate::Database::change_feed).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ChangeKind<'f> {

@@ -44,6 +44,9 @@ pub(super) fn options(seed: u64) -> Options {
     if seed % PAGING.0 == PAGING.1 {
         options = options.buffer_cache(1);
     }
+    if seed % 8 == 5 {
+        options = options.log_old_rows(true);
+    }
     if random.percent(30) {
         options = options.sync_after(Batch { commits: 1 + random.below(5), ..Batch::NEVER });
     }
