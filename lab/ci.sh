@@ -8,5 +8,4 @@ sh xtask/sql-tests.sh --no-run
 "$target/debug/lab" sensors readers long-reader sets ladder recovery burst memory \
     --quick --rounds 1 --out "$target/lab-ci"
 "$target/debug/lab-conflicts" --quick --server "$target/debug/remanent" --out "$target/lab-ci"
-"$target/debug/lab-replicas" --quick --out "$target/lab-ci"
 exec "$target/debug/lab" sensors --interface rust,c,mco,d --quick --rounds 1 --out "$target/lab-ci"

@@ -147,7 +147,7 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "sql",
         "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
-        700,
+        710,
         "cargo test --package remanent-join-order --package remanent-sql --package remanent-server \
          --package remanent-shell --package remanent-cli --package lab*",
     ),
@@ -167,7 +167,7 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "lab",
         "every workload of the laboratory and each interface, every answer verified",
-        178,
+        168,
         "sh lab/ci.sh",
     ),
     program("test", "tests of everything else", 260, "cargo test"),
