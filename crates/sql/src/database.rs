@@ -132,6 +132,8 @@ pub struct SqlDatabase {
     pub(crate) has_led: AtomicBool,
     /// Whether the catalog could not be read when the group had changed it.
     pub(crate) is_stale: AtomicBool,
+    /// Positions of the log between which nothing was committed, as a change feed has found out.
+    pub(crate) nothing_between: Mutex<(u64, u64)>,
     /// What sessions begin with.
     freezing: Mutex<Freezing>,
     query_threads: AtomicUsize,
@@ -176,6 +178,7 @@ impl SqlDatabase {
             group: OnceLock::new(),
             has_led: AtomicBool::new(false),
             is_stale: AtomicBool::new(false),
+            nothing_between: Mutex::default(),
             freezing: Mutex::default(),
             query_threads: AtomicUsize::new(1),
             query_memory: AtomicUsize::new(0),

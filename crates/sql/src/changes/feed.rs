@@ -4,7 +4,7 @@
 //! does not know any more, or never did, the engine's definition does.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StructArray};
 use datafusion::arrow::buffer::NullBuffer;
@@ -33,6 +33,8 @@ pub struct ChangeFeed {
     version: u64,
     /// One that another batch begins with.
     next: Option<Change>,
+    /// Where it began, or the end of the last commit that was given.
+    given: u64,
 }
 
 /// A table of which a row has changed.
@@ -173,7 +175,14 @@ impl SqlDatabase {
     pub fn change_feed(self: &Arc<Self>, lsn: u64) -> Result<ChangeFeed> {
         let changes = remanent_engine::ChangeFeed::open(Arc::clone(self.engine()), lsn)?;
         let (database, version) = (Arc::clone(self), self.catalog_version());
-        Ok(ChangeFeed { database, changes, tables: HashMap::new(), version, next: None })
+        Ok(ChangeFeed {
+            database,
+            changes,
+            tables: HashMap::new(),
+            version,
+            next: None,
+            given: lsn,
+        })
     }
 
     /// The position in the log behind everything that was committed by now.
@@ -185,6 +194,15 @@ impl SqlDatabase {
     /// See [`SqlDatabase::change_feed`].
     pub fn lsn(&self) -> Result<u64> {
         Ok(self.engine().change_position()?)
+    }
+}
+
+impl SqlDatabase {
+    /// Whether it is known that nothing was committed from a position on.
+    pub(super) fn has_no_change_since(&self, lsn: u64) -> Result<bool> {
+        let end = self.lsn()?;
+        let known = self.nothing_between.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(lsn == end || *known == (lsn, end))
     }
 }
 
@@ -218,7 +236,10 @@ impl ChangeFeed {
         while let Some(change) = self.changes.next_change()? {
             let (lsn, position, number) = (change.position, change.timestamp, change.number);
             let kind = match change.kind {
-                EngineKind::Commit => ChangeKind::Commit,
+                EngineKind::Commit => {
+                    self.given = lsn;
+                    ChangeKind::Commit
+                }
                 EngineKind::Definition { table, words } => match Name::of_engine(&table) {
                     Some(Name { schema, name }) => {
                         ChangeKind::Definition { schema, table: name, words }
@@ -243,6 +264,9 @@ impl ChangeFeed {
             };
             return Ok(Some(Change { lsn, position, number, kind }));
         }
+        // In a group of replicas the log goes on behind the last commit, with what is none.
+        let known = &self.database.nothing_between;
+        *known.lock().unwrap_or_else(PoisonError::into_inner) = (self.given, self.lsn());
         Ok(None)
     }
 
