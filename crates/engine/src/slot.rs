@@ -10,7 +10,7 @@
 //! `transaction/cleanup/snapshots.rs` (old snapshots).
 
 use crate::error::Result;
-use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release};
+use crate::memory::atomic::{Acquire, AtomicU64, Relaxed, Release, SeqCst};
 use crate::memory::class::BLOCK_SIZE_MAX;
 use crate::memory::region::{ALIGNMENT_MAX, SLOT_BLOCKS};
 use crate::memory::{Cache, Memory, Ref, barrier};
@@ -85,6 +85,8 @@ pub(crate) struct Slot {
     pub(crate) age_max_ns: AtomicU64,
     pub(crate) pinned_max: AtomicU64,
     pub(crate) name: [AtomicU64; NAME_WORDS],
+    /// The serial whose transaction retains all states since its snapshot; by the holder.
+    retains: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Slot>() == 192);
@@ -129,6 +131,16 @@ impl Slot {
         self.ended.store(self.ended.load(Relaxed) + 1, Relaxed);
         self.operations.store(0, Relaxed);
         self.state.store(SLOT_FREE, Release);
+    }
+
+    /// Says that the holder retains what any snapshot since its own sees.
+    pub(crate) fn retain(&self) {
+        self.retains.store(self.serial(), SeqCst);
+    }
+
+    /// Whether the holder does.
+    pub(crate) fn retains(&self) -> bool {
+        self.retains.load(SeqCst) == self.serial()
     }
 
     /// Adds to the bytes pinned by the transaction with this serial.

@@ -115,6 +115,44 @@ fn memory_is_bounded_however_old_a_snapshot_is() -> Result<()> {
     Ok(())
 }
 
+/// A transaction retains all states since its own: each can be read by its timestamp, though rows
+/// are changed thousands of times beside snapshots that see few of them. Then all is let go.
+#[test]
+fn retained_states_are_read_by_their_timestamps() -> Result<()> {
+    for moves in [false, true] {
+        let hot = Hot::new()?;
+        let before = hot.db.newest_timestamp();
+        hot.update(0, 0, moves)?;
+        let retaining = hot.db.begin_read_with(&TransactionOptions::new().retain(true))?;
+        let (mut states, mut held) = (Vec::new(), Vec::new());
+        for number in 1..40_000_u64 {
+            hot.update(number as u32 % ROWS, number, moves)?;
+            if number % 1997 == 0 {
+                let tx = hot.db.begin_read()?;
+                states.push((tx.timestamp(), hot.seen(&tx)?));
+                if states.len() % 4 == 0 {
+                    held.push(tx);
+                }
+            }
+        }
+        for (timestamp, seen) in &states {
+            assert_eq!(hot.seen(&retaining.begin_read_at(*timestamp)?)?, *seen);
+        }
+        let kind = |timestamp| retaining.begin_read_at(timestamp).err().map(|error| error.kind());
+        assert_eq!(kind(before), Some(ErrorKind::SnapshotExpired));
+        assert_eq!(kind(hot.db.newest_timestamp() + 1), Some(ErrorKind::InvalidOptions));
+        let first = held.remove(0);
+        let of_others = first.begin_read_at(first.timestamp());
+        assert_eq!(of_others.err().map(|error| error.kind()), Some(ErrorKind::SnapshotExpired));
+        drop((retaining, first, held));
+        hot.update(0, 0, moves)?;
+        hot.db.reclaim();
+        let rows = hot.db.memory().rows;
+        assert!(rows < 32 << 10, "{rows} bytes for 100 rows");
+    }
+    Ok(())
+}
+
 /// Rows come and go under an old snapshot that never sees them.
 #[test]
 fn rows_that_nobody_sees_are_reclaimed() -> Result<()> {

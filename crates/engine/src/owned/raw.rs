@@ -9,9 +9,10 @@
 use std::cell::UnsafeCell;
 
 use crate::database::Database;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::table::read::lookup::Cursor;
 use crate::table::{FrozenRows, IndexHandle, Pieces, Scan, Table};
+use crate::transaction::read::retained;
 use crate::transaction::{CommitTicket, ReadTransaction, TransactionOptions, WriteTransaction};
 
 /// A transaction without its lifetime, or none: for layers that keep it from call to call in a
@@ -70,6 +71,24 @@ impl RawTransaction {
         // SAFETY: nothing refers to what is here.
         unsafe { self.state.get().write(State::Read(begun)) };
         Ok(true)
+    }
+
+    /// Begins a transaction that sees a state which another one retains.
+    ///
+    /// # Errors
+    /// As [`ReadTransaction::begin_read_at`].
+    ///
+    /// # Safety
+    /// As [`RawTransaction::begin_beside`].
+    pub(super) unsafe fn begin_at(&self, other: &Self, timestamp: u64) -> Result<()> {
+        // SAFETY: as in `reading`.
+        let begun = match unsafe { &*other.state.get() } {
+            State::Read(read) => retained::begin_at(read, timestamp)?,
+            _ => return Err(Error::new(ErrorKind::SnapshotExpired).because("it retains nothing")),
+        };
+        // SAFETY: nothing refers to what is here.
+        unsafe { self.state.get().write(State::Read(begun)) };
+        Ok(())
     }
 
     /// Begins a transaction that writes.

@@ -133,6 +133,37 @@ impl OwnedTransaction {
         Ok(Some(Self { shared: Arc::new(Shared::new(transaction, beside, &self.shared.database)) }))
     }
 
+    /// A transaction that sees the state at a timestamp, which this one retains. It keeps this one,
+    /// and is not ended with it.
+    ///
+    /// # Errors
+    /// As [`ReadTransaction::begin_read_at`]; `TransactionEnded`.
+    ///
+    /// # Examples
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use remanent_engine::{Database, Options, OwnedTransaction, TransactionOptions, schema::*};
+    /// # let db = Arc::new(Database::open(Options::new())?);
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let retain = TransactionOptions::new().retain(true);
+    /// let retaining = OwnedTransaction::begin_read(&db, &retain)?;
+    /// let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
+    /// db.write(|tx| tx.insert_values(&table, &[Some(2.into())]))?;
+    /// let then = retaining.begin_read_at(ticket.timestamp())?;
+    /// drop(retaining);
+    /// assert_eq!(then.read()?.scan(&table)?.count(), 1);
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    pub fn begin_read_at(&self, timestamp: u64) -> Result<Self> {
+        let _entered = self.enter()?;
+        let transaction = RawTransaction::default();
+        // SAFETY: as in `beside`.
+        unsafe { transaction.begin_at(&self.shared.transaction, timestamp)? };
+        let retaining = Some(self.clone());
+        let shared = Shared::new(transaction, retaining, &self.shared.database);
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
     fn new(transaction: RawTransaction, database: &Arc<Database>) -> Self {
         Self { shared: Arc::new(Shared::new(transaction, None, database)) }
     }

@@ -5,7 +5,7 @@ use super::{Rows, check, content, race};
 use crate::error::ErrorKind;
 use crate::memory::modelled;
 use crate::table::read::lookup::Find;
-use crate::transaction::{Isolation, TransactionOptions};
+use crate::transaction::{Isolation, ReadTransaction, TransactionOptions};
 
 /// Changes a row's value so often.
 fn update(rows: &Rows, key: u32, times: u64) {
@@ -108,6 +108,32 @@ fn shuttle_expired_snapshots_keep_what_they_gave() {
         };
         race(vec![Box::new(write), Box::new(read)]);
         assert_eq!(rows.all(), [(1, 2), (2, 3)]);
+    });
+}
+
+/// A transaction begins to retain states while others change a row and clear away what no snapshot
+/// sees: what was seen since can be read again by its timestamp.
+#[test]
+fn shuttle_retained_states_stay() {
+    check(|| {
+        let rows = Rows::ordered(&[1, 2]);
+        let retain = || {
+            let options = TransactionOptions::new().retain(true);
+            let retaining = rows.db.begin_read_with(&options).expect("there are slots");
+            let value =
+                |tx: &ReadTransaction<'_>| rows.read(rows.find(tx, 1).expect("it is there")).1;
+            let seen = [(); 2].map(|()| {
+                let tx = rows.db.begin_read().expect("there are slots");
+                (tx.timestamp(), value(&tx))
+            });
+            update(&rows, 2, 2);
+            for (timestamp, seen) in seen {
+                let then = retaining.begin_read_at(timestamp).expect("it is retained");
+                assert_eq!(value(&then), seen, "the state at a timestamp does not change");
+            }
+        };
+        race(vec![Box::new(retain), Box::new(|| update(&rows, 1, 5))]);
+        assert_eq!(rows.all(), [(1, 5), (2, 2)]);
     });
 }
 

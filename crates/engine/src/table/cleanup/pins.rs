@@ -29,7 +29,8 @@ pub(crate) struct Pins<'m> {
     clock: u64,
     pins: [Pin; PINS_MAX],
     len: usize,
-    /// The oldest and the newest of those that are not kept apart.
+    /// The oldest and the newest of those that are not kept apart; no newest if a transaction
+    /// retains all states since its own.
     others: Option<(u64, u64)>,
 }
 
@@ -48,13 +49,16 @@ impl<'m> Pins<'m> {
             }
             let released = slot.released.load(Acquire) == slot.serial();
             let timestamp = snapshot_of_state(state);
-            if pins.len == PINS_MAX {
+            if slot.retains() {
+                let oldest = pins.others.map_or(timestamp, |(oldest, _)| oldest.min(timestamp));
+                pins.others = Some((oldest, u64::MAX));
+            } else if pins.len == PINS_MAX {
                 let (oldest, newest) = pins.others.unwrap_or((timestamp, timestamp));
                 pins.others = Some((oldest.min(timestamp), newest.max(timestamp)));
-                continue;
+            } else {
+                pins.pins[pins.len] = Pin { timestamp, number: number as u32, released };
+                pins.len += 1;
             }
-            pins.pins[pins.len] = Pin { timestamp, number: number as u32, released };
-            pins.len += 1;
         }
         pins
     }

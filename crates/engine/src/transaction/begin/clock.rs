@@ -263,6 +263,15 @@ impl<'m> HeldSlot<'m> {
         slot::make_cache(self.memory, self.slot())
     }
 
+    /// Retains all states from now on, and gives the timestamp of the first.
+    ///
+    /// Whoever reclaims and does not see that it is retained has read the clock before this call
+    /// reads it: what that one takes away had ended by then, and no snapshot from here on sees it.
+    pub(crate) fn retain(&self) -> u64 {
+        self.slot().retain();
+        self.publish_clock(false)
+    }
+
     /// Publishes a snapshot that another slot publishes too, as long as this call takes.
     pub(crate) fn publish(&self, timestamp: u64) {
         self.slot().state.store(taken_state(timestamp, true), SeqCst);

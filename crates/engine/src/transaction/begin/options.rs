@@ -108,6 +108,7 @@ pub struct TransactionOptions {
     pub(crate) pinned_max: Option<u64>,
     pub(crate) durability: Option<Durability>,
     pub(crate) is_replay: bool,
+    pub(crate) retains: bool,
 }
 
 /// A transaction's name, cut to what a slot holds.
@@ -317,6 +318,33 @@ impl TransactionOptions {
     /// ```
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = Some(durability);
+        self
+    }
+
+    /// Whether a transaction that only reads retains every state of the database since its
+    /// snapshot, as long as it lives, so that [`ReadTransaction::begin_read_at`] can read any of
+    /// them. All versions since are kept then, not only those that some snapshot sees. Replicas of
+    /// a group have the same timestamps: several of them can read one state.
+    ///
+    /// # Examples
+    /// ```
+    /// # use remanent_engine::{Database, ErrorKind, Options, TransactionOptions, schema::*};
+    /// # let db = Database::open(Options::new())?;
+    /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
+    /// let retaining = db.begin_read_with(&TransactionOptions::new().retain(true))?;
+    /// let add = |a: i32| db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(a.into())]));
+    /// let (_, first) = add(1)?;
+    /// let (_, second) = add(2)?;
+    /// let between = retaining.begin_read_at(first.timestamp())?;
+    /// assert_eq!(between.scan(&table)?.count(), 1);
+    /// let later = retaining.begin_read_at(second.timestamp() + 1);
+    /// assert_eq!(later.err().map(|error| error.kind()), Some(ErrorKind::InvalidOptions));
+    /// # Ok::<(), remanent_engine::Error>(())
+    /// ```
+    ///
+    /// [`ReadTransaction::begin_read_at`]: crate::ReadTransaction::begin_read_at
+    pub fn retain(mut self, retain: bool) -> Self {
+        self.retains = retain;
         self
     }
 

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use remanent_schema::{Key, KeyBuffer, Record, Value};
 
+use super::retained;
 use crate::error::{Error, ErrorKind, Result};
 use crate::index::batch::GROUP;
 use crate::instance::Instance;
@@ -76,9 +77,12 @@ impl<'db> ReadTransaction<'db> {
     /// # Errors
     /// `TooManyTransactions`; memory to remember what is handed out, if the snapshot may expire.
     pub(crate) fn begin_with(db: &'db Instance, options: &TransactionOptions) -> Result<Self> {
-        let (held, snapshot) = finalize::with_free_slot(db, clock::begin_read)?;
+        let (held, mut snapshot) = finalize::with_free_slot(db, clock::begin_read)?;
         if options.is_described() {
             snapshots::describe(db, held.slot(), options);
+        }
+        if options.retains {
+            snapshot.timestamp = held.retain();
         }
         let mut reads = None;
         if options.can_expire() {
@@ -103,6 +107,15 @@ impl<'db> ReadTransaction<'db> {
         Ok(Some(Self::with_slot(self.db, held, self.snapshot.get(), None)))
     }
 
+    /// A transaction that sees the state at a timestamp, which this one retains
+    /// ([`TransactionOptions::retain`]).
+    ///
+    /// # Errors
+    /// `SnapshotExpired` where it is not retained, `InvalidOptions` where it is yet to come.
+    pub fn begin_read_at(&self, timestamp: u64) -> Result<ReadTransaction<'_>> {
+        retained::begin_at(self, timestamp)
+    }
+
     /// A transaction that holds this slot.
     #[inline(always)]
     pub(crate) fn with_slot(
@@ -122,7 +135,6 @@ impl<'db> ReadTransaction<'db> {
     /// # use remanent_engine::{Database, ErrorKind, Options, schema::*};
     /// # let db = Database::open(Options::new())?;
     /// # let table = db.create_table(TableSchema::new("T").column("a", ColumnType::I32))?;
-    /// # let a = table.column("a")?;
     /// let before = db.begin_read()?.timestamp();
     /// let (_, ticket) = db.write_with_ticket(|tx| tx.insert_values(&table, &[Some(1.into())]))?;
     /// let tx = db.begin_read()?;
