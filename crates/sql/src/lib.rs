@@ -20,6 +20,8 @@
 
 mod session;
 
+mod worker;
+
 mod point;
 
 mod define;
@@ -58,6 +60,7 @@ mod activity;
 
 mod group;
 mod privileges;
+mod workers;
 
 mod transaction;
 
@@ -95,3 +98,5 @@ pub use transaction::TransactionStatus;
 pub use values::datum::Datum;
 pub use values::sql_type::SqlType;
 pub use values::text::utf8;
+pub use worker::{RunningTask, ScanParts, TaskRunner, function_of_text, function_to_text};
+pub use workers::{Stage, Task, Workers};

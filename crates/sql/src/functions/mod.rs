@@ -10,6 +10,7 @@ pub(crate) mod expressions;
 pub(crate) mod measured;
 mod moments;
 pub(crate) mod regex;
+pub(crate) mod sent;
 pub(crate) mod texts;
 
 use std::sync::Arc;

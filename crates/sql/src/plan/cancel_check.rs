@@ -285,7 +285,7 @@ fn looking(
 }
 
 /// The plan with joins that look whether to stop.
-fn interruptible(
+pub(super) fn interruptible(
     plan: Arc<dyn ExecutionPlan>,
     cancel: &Arc<Cancel>,
 ) -> PlanResult<Arc<dyn ExecutionPlan>> {

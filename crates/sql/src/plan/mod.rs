@@ -5,6 +5,7 @@
 pub(crate) mod planner;
 
 pub(crate) mod shared_parts;
+pub(crate) mod stages;
 
 pub(crate) mod subquery;
 

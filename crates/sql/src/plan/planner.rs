@@ -34,6 +34,7 @@ use super::general;
 use super::general::with_values;
 use super::parameter;
 use super::shared_parts::{PlanShared, with_shared_parts};
+use super::stages::PlanStages;
 use super::subquery::Subqueries;
 use crate::error::{Error, Result};
 use crate::functions;
@@ -49,6 +50,7 @@ use crate::limits::spill::Spilling;
 use crate::rules::by_index::OrderByIndex;
 use crate::rules::coercion::floats::FloatsBesideNumerics;
 use crate::rules::coercion::literals;
+use crate::rules::divided::with_stages;
 use crate::rules::groups::filters::FiltersInArguments;
 use crate::rules::groups::grouping_sets::SetsOfGroups;
 use crate::rules::groups::implicit_keys::WithoutImplicitKeys;
@@ -73,6 +75,7 @@ use crate::rules::watched::Watched;
 use crate::rules::wide_filters;
 use crate::rules::wide_filters::WideFilters;
 use crate::scan::BATCH_ROWS;
+use crate::workers::WorkersOf;
 
 /// Different keys of the smaller side of a join that the scan of the other is told of, at most.
 const JOIN_KEYS_MAX: usize = 4096;
@@ -87,7 +90,8 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
         .with_batch_size(BATCH_ROWS)
         .with_information_schema(false)
         .with_create_default_catalog_and_schema(false)
-        .with_extension(Arc::new(Spilling::default()));
+        .with_extension(Arc::new(Spilling::default()))
+        .with_extension(Arc::new(WorkersOf::default()));
     let options = config.options_mut();
     options.sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
     options.sql_parser.parse_float_as_decimal = true;
@@ -151,6 +155,7 @@ impl QueryPlanner for Planner {
         let planner = DefaultPhysicalPlanner::with_extension_planners(vec![
             Arc::new(PlanForgetting),
             Arc::new(PlanShared),
+            Arc::new(PlanStages),
         ]);
         planner.create_physical_plan(plan, session).await
     }
@@ -333,7 +338,16 @@ pub(crate) fn ready(state: &SessionState, bound: Expr, schema: &DFSchema) -> Res
 /// # Errors
 /// What the rules find wrong.
 pub(crate) fn optimized(state: &SessionState, logical: &LogicalPlan) -> Result<LogicalPlan> {
-    Ok(with_shared_parts(general(state, logical)?)?)
+    in_parts(state, general(state, logical)?)
+}
+
+/// The plan with stages, if there are workers for them, and with the parts that are shared.
+fn in_parts(state: &SessionState, plan: LogicalPlan) -> Result<LogicalPlan> {
+    let plan = match WorkersOf::of(state) {
+        Some(workers) => with_stages(plan, workers.rows_min())?,
+        None => plan,
+    };
+    Ok(with_shared_parts(plan)?)
 }
 
 /// The same of one that may have parameters, for any values of them.
@@ -361,7 +375,7 @@ pub(crate) fn specialised(
     general: &LogicalPlan,
     values: &[ScalarValue],
 ) -> Result<LogicalPlan> {
-    Ok(with_shared_parts(with_values(state, general.clone(), values)?)?)
+    in_parts(state, with_values(state, general.clone(), values)?)
 }
 
 /// The same of a physical one.
@@ -397,7 +411,38 @@ pub(crate) fn finished(
     state: &SessionState,
     template: Arc<dyn ExecutionPlan>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let options = state.config_options();
-    let finished = LAST_RULES.iter().try_fold(template, |plan, rule| rule.optimize(plan, options));
-    Ok(finished?)
+    Ok(ended(template, state.config_options())?)
+}
+
+/// A plan after the rules for each execution.
+fn ended(
+    plan: Arc<dyn ExecutionPlan>,
+    options: &ConfigOptions,
+) -> PlanResult<Arc<dyn ExecutionPlan>> {
+    LAST_RULES.iter().try_fold(plan, |plan, rule| rule.optimize(plan, options))
+}
+
+/// What a part of a plan becomes that is run elsewhere: of DataFusion's operators alone, each of
+/// which can be sent.
+///
+/// # Errors
+/// A fault of the rules.
+pub(super) fn unquickened(
+    plan: Arc<dyn ExecutionPlan>,
+    options: &ConfigOptions,
+) -> PlanResult<Arc<dyn ExecutionPlan>> {
+    let _general = PlanningGeneral::begin(true);
+    physical_rules().iter().try_fold(plan, |plan, rule| rule.optimize(plan, options))
+}
+
+/// The same for whoever runs it, with our operators.
+///
+/// # Errors
+/// A fault of the rules.
+pub(super) fn quickened(
+    plan: Arc<dyn ExecutionPlan>,
+    options: &ConfigOptions,
+) -> PlanResult<Arc<dyn ExecutionPlan>> {
+    let by_values = RULES_BY_VALUES.iter();
+    ended(by_values.clone().try_fold(plan, |plan, rule| rule.optimize(plan, options))?, options)
 }

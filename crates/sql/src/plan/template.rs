@@ -20,7 +20,7 @@ use crate::scan::exec::ScanExec;
 
 /// Operators that keep nothing but counts, which their copies have anew, and those of which
 /// [`copied`] knows what else they keep.
-const COPIED: [&str; 23] = [
+const COPIED: [&str; 24] = [
     "AggregateExec",
     "BoundedWindowAggExec",
     "CoalescePartitionsExec",
@@ -42,6 +42,7 @@ const COPIED: [&str; 23] = [
     "SharedExec",
     "SortExec",
     "SortExec(TopK)",
+    "StageExec",
     "UnionExec",
     "WindowAggExec",
 ];

@@ -10,6 +10,7 @@ pub(crate) mod joins;
 pub(crate) mod lists;
 pub(crate) mod ordered;
 
+pub(crate) mod divided;
 pub(crate) mod groups;
 pub(crate) mod same_names;
 pub(crate) mod set_comparisons;

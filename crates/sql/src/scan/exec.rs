@@ -4,6 +4,7 @@
 //! which it is executed, so that a plan can be kept.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use std::task::{Poll, ready};
 
@@ -45,6 +46,7 @@ use crate::transaction::Transaction;
 use crate::transaction::scope::Current;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
+use crate::workers::Task;
 use remanent_exec::WantedNumbers;
 
 /// Rows that are read at once though fewer may be requested.
@@ -58,8 +60,12 @@ pub(crate) struct ScanExec {
     access: Access,
     /// What each row given out meets.
     conditions: Vec<Condition>,
-    /// The same as the query says it, if there are parameters in it.
-    filters: Option<Arc<[Expr]>>,
+    /// The same as the query says it.
+    filters: Arc<[Expr]>,
+    /// Whether there are parameters in it.
+    has_parameters: bool,
+    /// Whether each of several tasks reads a part of the segments.
+    is_divided: bool,
     /// What operators above will ask of the rows, known when they run.
     runtime_filters: Vec<Condition>,
     /// Keys that joins above want, which have read their build sides.
@@ -72,7 +78,8 @@ pub(crate) struct ScanExec {
 }
 
 impl ScanExec {
-    /// Reads these columns of the table this way; the schema is that of all columns.
+    /// Reads these columns of the table this way; the conditions are those of the filters, and the
+    /// schema is that of all columns.
     ///
     /// # Errors
     /// A column that is not in the schema.
@@ -81,7 +88,8 @@ impl ScanExec {
         columns: Vec<usize>,
         access: Access,
         conditions: Vec<Condition>,
-        schema: SchemaRef,
+        filters: &[Expr],
+        schema: &SchemaRef,
     ) -> PlanResult<Self> {
         let schema = Arc::new(schema.project(&columns)?);
         let properties = Arc::new(PlanProperties::new(
@@ -91,13 +99,15 @@ impl ScanExec {
             Boundedness::Bounded,
         ));
         let metrics = ExecutionPlanMetricsSet::new();
-        let (filters, runtime_filters, told, fetch) = (None, Vec::new(), Vec::new(), None);
+        let (runtime_filters, told, fetch) = (Vec::new(), Vec::new(), None);
         Ok(Self {
             table,
             columns,
             access,
             conditions,
-            filters,
+            filters: filters.into(),
+            has_parameters: filters.iter().any(parameters::has_parameter),
+            is_divided: false,
             runtime_filters,
             told,
             fetch,
@@ -107,14 +117,14 @@ impl ScanExec {
         })
     }
 
-    /// The scan of a plan for any values, whose conditions have parameters in them.
-    pub(crate) fn with_parameters(self, filters: &[Expr]) -> Self {
-        Self { filters: Some(filters.into()), ..self }
+    /// The scan of which each of several tasks reads a part.
+    pub(crate) fn divided(self) -> Self {
+        Self { is_divided: true, ..self }
     }
 
     /// Whether its parameters are all in the conditions of the query.
     pub(crate) fn parameters_are_conditions(&self) -> bool {
-        self.filters.is_none() || self.runtime_filters.is_empty()
+        !self.has_parameters || self.runtime_filters.is_empty()
     }
 
     /// A scan that has not run, for these values of parameters.
@@ -128,15 +138,18 @@ impl ScanExec {
     ) -> PlanResult<Self> {
         let mut scan = self.again(Arc::clone(&self.properties));
         scan.metrics = ExecutionPlanMetricsSet::new();
-        let Some(filters) = scan.filters.take() else { return Ok(scan) };
-        let filters = filters
-            .iter()
-            .map(|filter| parameters::with_values(filter, values, &self.table, state));
+        if !std::mem::take(&mut scan.has_parameters) {
+            return Ok(scan);
+        }
+        let filters = self.filters.iter();
+        let filters =
+            filters.map(|filter| parameters::with_values(filter, values, &self.table, state));
         let filters = filters.collect::<PlanResult<Vec<_>>>()?;
         scan.access = Access::choose(&self.table, &filters);
         let conditions =
             filters.iter().map(|filter| Condition::of_filter(&self.table, filter, state));
         scan.conditions = conditions.collect::<PlanResult<_>>()?;
+        scan.filters = filters.into();
         Ok(scan)
     }
 
@@ -188,7 +201,9 @@ impl ScanExec {
     pub(crate) fn reading(&self, partition: usize, context: &TaskContext) -> Result<Reading> {
         let config = context.session_config();
         let size = config.batch_size().min(self.fetch.unwrap_or(usize::MAX).max(FEW));
-        let transaction = Arc::clone(&Current::of(context)?.transaction);
+        let current = Current::of(context)?;
+        let transaction = Arc::clone(&current.transaction);
+        let part = current.part.filter(|_| self.is_divided);
         let access = self.access.clone();
         let mut request = ScanRequest {
             table: Arc::clone(&self.table),
@@ -203,8 +218,13 @@ impl ScanExec {
         let start = move |sharing: Sharing| {
             let count = transaction.reading()?.rows_max(&request.table.handle)? as usize;
             let wants = Wants::of(runtime_filters, told, &request, count)?;
-            let by_keys_of_joins =
-                join_keys::access_by(&access, &wants.filters, &transaction, &request.table)?;
+            let by_keys_of_joins = match part {
+                // Rows that keys lead to are not those of a part.
+                Some(_) => None,
+                None => {
+                    join_keys::access_by(&access, &wants.filters, &transaction, &request.table)?
+                }
+            };
             let access = by_keys_of_joins.unwrap_or(access);
             if let (Access::Keys { keys, .. }, false) = (&access, wants.filters.is_empty()) {
                 by_keys.add(keys.len());
@@ -220,9 +240,12 @@ impl ScanExec {
             }
             by_sets.add(request.keys.len());
             let request = Arc::new(request);
-            let segments = (access == Access::All).then(|| Shares::segments(count));
-            let segments = segments.unwrap_or_default();
-            let readers = readers_of(&transaction, &request.table, segments, sharing)?;
+            let all = (access == Access::All).then(|| 0..Shares::segments(count));
+            let segments = part.map(Task::numbers).or(all).unwrap_or_default();
+            let readers = match part {
+                Some(_) => readers_of_part(&transaction, &request.table, segments, sharing)?,
+                None => readers_of(&transaction, &request.table, segments, sharing)?,
+            };
             let readers = match readers.is_empty() {
                 true => vec![RowsOf::start(&transaction, &request.table, &access, asked)?],
                 false => readers,
@@ -237,6 +260,28 @@ impl ScanExec {
     /// Whether all rows that meet its conditions are given out, in no order, as whole scans do.
     pub(crate) fn is_whole(&self) -> bool {
         self.access == Access::All && self.fetch.is_none()
+    }
+
+    /// What a scan elsewhere is made of that gives the same; `None` once joins, sorts or subqueries
+    /// ask anything of it.
+    pub(crate) fn parts(&self) -> Option<ScanParts> {
+        let is_as_planned = self.runtime_filters.is_empty()
+            && self.told.is_empty()
+            && self.fetch.is_none()
+            && !self.has_parameters
+            && self.properties.output_ordering().is_none();
+        let is_of_table = self.columns.iter().all(|&column| column < self.table.columns.len());
+        (is_as_planned && is_of_table).then(|| ScanParts {
+            table: Arc::clone(&self.table),
+            columns: self.columns.clone(),
+            filters: Arc::clone(&self.filters),
+            is_divided: self.is_divided,
+        })
+    }
+
+    /// The table that it reads, if each of several tasks reads a part of it.
+    pub(crate) fn divided_table(&self) -> Option<&Arc<Table>> {
+        Some(&self.table).filter(|_| self.is_divided)
     }
 
     /// Sets of columns that it gives out, each by its place, of which no two rows have the same
@@ -274,7 +319,9 @@ impl ScanExec {
             columns: self.columns.clone(),
             access: self.access.clone(),
             conditions: self.conditions.clone(),
-            filters: self.filters.clone(),
+            filters: Arc::clone(&self.filters),
+            has_parameters: self.has_parameters,
+            is_divided: self.is_divided,
             runtime_filters: self.runtime_filters.clone(),
             told: self.told.clone(),
             fetch: self.fetch,
@@ -283,6 +330,14 @@ impl ScanExec {
             metrics: self.metrics.clone(),
         }
     }
+}
+
+/// What a scan is made of.
+pub(crate) struct ScanParts {
+    pub(crate) table: Arc<Table>,
+    pub(crate) columns: Vec<usize>,
+    pub(crate) filters: Arc<[Expr]>,
+    pub(crate) is_divided: bool,
 }
 
 /// What operators above want of the rows, now that it is known.
@@ -342,14 +397,32 @@ impl Reading {
     }
 }
 
-/// Readers of a whole table of so many segments; none if one thread reads it alone.
+/// Readers of these segments of a table alone: at least one.
+fn readers_of_part(
+    transaction: &Arc<Transaction>,
+    table: &Arc<Table>,
+    segments: Range<usize>,
+    sharing: Sharing,
+) -> Result<Vec<RowsOf>> {
+    let readers = readers_of(transaction, table, segments.clone(), sharing)?;
+    if !readers.is_empty() {
+        return Ok(readers);
+    }
+    let shares = Arc::new(Shares::new(segments, 1, Sharing::Alone));
+    Ok(vec![RowsOf::of_segments(transaction, table, &shares, 0)?])
+}
+
+/// Readers of all these segments of a table; none if one thread reads it alone.
 fn readers_of(
     transaction: &Arc<Transaction>,
     table: &Arc<Table>,
-    segments: usize,
+    segments: Range<usize>,
     sharing: Sharing,
 ) -> Result<Vec<RowsOf>> {
-    let threads = if sharing == Sharing::Alone { 1 } else { transaction.threads.min(segments) };
+    let threads = match sharing {
+        Sharing::Alone => 1,
+        _ => transaction.threads.min(segments.len()),
+    };
     let mut beside = Vec::new();
     while beside.len() + 1 < threads
         && let Some(other) = transaction.beside()?
@@ -396,6 +469,9 @@ impl DisplayAs for ScanExec {
         }
         let names: Vec<&str> = self.schema.fields().iter().map(|f| f.name().as_str()).collect();
         write!(f, ", columns=[{}]", names.join(", "))?;
+        if self.is_divided {
+            f.write_str(", divided")?;
+        }
         self.fetch.iter().try_for_each(|fetch| write!(f, ", fetch={fetch}"))?;
         let list = |conditions: &[Condition]| {
             let texts = conditions.iter().map(|condition| condition.expr().to_string());

@@ -17,7 +17,6 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use super::access_path::Access;
 use super::condition::Condition;
-use super::condition::parameters::has_parameter;
 use super::exec::ScanExec;
 use crate::catalog::table::Table;
 use crate::privileges::Allowed;
@@ -30,6 +29,8 @@ pub(crate) struct TableSourceOf {
     schema: SchemaRef,
     constraints: Constraints,
     statistics: Option<Arc<Statistics>>,
+    /// Whether each of several tasks reads a part of it.
+    is_divided: bool,
 }
 
 impl TableSourceOf {
@@ -47,7 +48,19 @@ impl TableSourceOf {
             false => Constraint::Unique(index.columns.clone()),
         });
         let constraints = Constraints::new_unverified(keys.collect());
-        provider_as_source(Arc::new(Self { table, schema, constraints, statistics }))
+        let is_divided = false;
+        provider_as_source(Arc::new(Self { table, schema, constraints, statistics, is_divided }))
+    }
+
+    /// The same, of which each of several tasks reads a part.
+    pub(crate) fn divided(&self) -> Arc<dyn TableSource> {
+        provider_as_source(Arc::new(Self {
+            table: Arc::clone(&self.table),
+            schema: Arc::clone(&self.schema),
+            constraints: self.constraints.clone(),
+            statistics: self.statistics.clone(),
+            is_divided: true,
+        }))
     }
 
     /// The table with its columns.
@@ -120,19 +133,32 @@ impl TableProvider for TableSourceOf {
         filters: &[Expr],
         _: Option<usize>,
     ) -> PlanResult<Arc<dyn ExecutionPlan>> {
-        let access = Access::choose(&self.table, filters);
         let columns = match projection {
             Some(projection) => projection.clone(),
             None => (0..self.schema().fields().len()).collect(),
         };
-        let conditions =
-            filters.iter().map(|filter| Condition::of_filter(&self.table, filter, session));
-        let conditions = conditions.collect::<PlanResult<_>>()?;
-        let table = Arc::clone(&self.table);
-        let scan = ScanExec::new(table, columns, access, conditions, self.schema())?;
-        Ok(Arc::new(match filters.iter().any(has_parameter) {
-            true => scan.with_parameters(filters),
-            false => scan,
-        }))
+        let (table, schema) = (&self.table, &self.schema);
+        let scan = scan_of(table, schema, columns, filters, self.is_divided, session)?;
+        Ok(Arc::new(scan))
     }
+}
+
+/// The scan of these columns of a table, for rows that meet the filters; if it is divided, each of
+/// several tasks reads a part of the table.
+///
+/// # Errors
+/// What cannot be planned.
+pub(crate) fn scan_of(
+    table: &Arc<Table>,
+    schema: &SchemaRef,
+    columns: Vec<usize>,
+    filters: &[Expr],
+    is_divided: bool,
+    session: &dyn Session,
+) -> PlanResult<ScanExec> {
+    let access = if is_divided { Access::All } else { Access::choose(table, filters) };
+    let conditions = filters.iter().map(|filter| Condition::of_filter(table, filter, session));
+    let conditions = conditions.collect::<PlanResult<_>>()?;
+    let scan = ScanExec::new(Arc::clone(table), columns, access, conditions, filters, schema)?;
+    Ok(if is_divided { scan.divided() } else { scan })
 }

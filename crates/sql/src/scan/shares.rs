@@ -5,6 +5,7 @@
 //! table, as keys that ascend do, comes together to one thread. Whoever is through with its stretch
 //! takes the second half of the longest that is left.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use remanent_engine::SEGMENT_ROWS;
@@ -42,13 +43,13 @@ impl Shares {
         rows.div_ceil(SEGMENT_ROWS)
     }
 
-    /// So many segments for so many readers.
-    pub(crate) fn new(segments: usize, readers: usize, sharing: Sharing) -> Self {
+    /// The segments with these numbers for so many readers.
+    pub(crate) fn new(segments: Range<usize>, readers: usize, sharing: Sharing) -> Self {
         let stretches = match sharing {
             Sharing::ByStretches => readers.max(1),
             Sharing::Alone | Sharing::ByTurns => 1,
         };
-        let bound = |stretch: usize| (segments * stretch / stretches) as u32;
+        let bound = |stretch: usize| (segments.start + segments.len() * stretch / stretches) as u32;
         let stretch = |at: usize| AtomicU64::new(packed(bound(at), bound(at + 1)));
         Self { left: (0..stretches).map(stretch).collect() }
     }

@@ -5,6 +5,7 @@
 //! up, are noted as they are made. What it changed stays changed, as in PostgreSQL.
 
 use std::collections::VecDeque;
+use std::slice::Iter;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,13 +14,14 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::physical_plan::display::DisplayableExecutionPlan;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::sql::sqlparser::ast;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Session;
 use crate::change;
 use crate::error::{Error, Result};
 use crate::names::without_marks;
-use crate::plan::cancel_check;
+use crate::plan::stages::StageExec;
+use crate::plan::{cancel_check, stages};
 use crate::query::select::{self, with_values};
 use crate::result::answer::Outcome;
 use crate::result::rows::{ResultColumn, Rows};
@@ -68,7 +70,8 @@ impl Session {
         let plan = Arc::clone(&planned.plan);
         if is_json {
             let change = is_change.then(|| verb_of(statement));
-            return json_row(&plan, change);
+            let stages = stages::stages_of(&plan, self.context.state.config_options())?;
+            return json_row(&plan, &stages, change);
         }
         let mut text = String::new();
         if is_change {
@@ -87,13 +90,11 @@ impl Session {
                 count += batch.num_rows();
             }
             let elapsed = started.elapsed();
-            let display = DisplayableExecutionPlan::with_metrics(plan.as_ref());
-            text.push_str(&display.indent(verbose).to_string());
+            text.push_str(&self.text_of(&plan, Shown { metrics: true, verbose })?);
             let millis = elapsed.as_secs_f64() * 1e3;
             text.push_str(&format!("{count} rows, {millis:.3} ms\n"));
         } else {
-            let display = DisplayableExecutionPlan::new(plan.as_ref());
-            text.push_str(&display.indent(verbose).to_string());
+            text.push_str(&self.text_of(&plan, Shown { metrics: false, verbose })?);
         }
         plan_rows(&text)
     }
@@ -116,13 +117,38 @@ impl Session {
         {}
         let mut text = format!("{}\n", verb_of(statement));
         for plan in plans {
-            let display = DisplayableExecutionPlan::with_metrics(plan.as_ref());
-            text.push_str(&display.indent(verbose).to_string());
+            text.push_str(&self.text_of(&plan, Shown { metrics: true, verbose })?);
         }
         let millis = elapsed.as_secs_f64() * 1e3;
         text.push_str(&format!("{}, {millis:.3} ms\n", outcome.tag));
         plan_rows(&text)
     }
+
+    /// A plan as lines of text, and behind it what each task of its stages runs.
+    fn text_of(&self, plan: &Arc<dyn ExecutionPlan>, shown: Shown) -> Result<String> {
+        let display = match shown.metrics {
+            true => DisplayableExecutionPlan::with_metrics(plan.as_ref()),
+            false => DisplayableExecutionPlan::new(plan.as_ref()),
+        };
+        let mut text = display.indent(shown.verbose).to_string();
+        let stages = stages::stages_of(plan, self.context.state.config_options())?;
+        for (number, stage) in stages.iter().enumerate() {
+            let display = DisplayableExecutionPlan::new(stage.as_ref());
+            text.push_str(&format!("Task of stage {}:\n", number + 1));
+            for line in display.indent(shown.verbose).to_string().lines() {
+                text.push_str(&format!("  {line}\n"));
+            }
+        }
+        Ok(text)
+    }
+}
+
+/// How a plan is shown.
+#[derive(Clone, Copy)]
+struct Shown {
+    /// With what its operators have counted.
+    metrics: bool,
+    verbose: bool,
 }
 
 /// Whether the plan is to be JSON, not text.
@@ -154,8 +180,12 @@ fn verb_of(statement: &ast::Statement) -> &'static str {
 }
 
 /// A plan as JSON, in PostgreSQL's shape: what it is, what else is to say, and the plans below it.
-fn json_row(plan: &Arc<dyn ExecutionPlan>, change: Option<&str>) -> Result<Outcome> {
-    let below = json_of(plan.as_ref());
+fn json_row(
+    plan: &Arc<dyn ExecutionPlan>,
+    stages: &[Arc<dyn ExecutionPlan>],
+    change: Option<&str>,
+) -> Result<Outcome> {
+    let below = json_of(plan.as_ref(), &mut stages.iter());
     let whole = match change {
         Some(verb) => json!({"Node Type": "ModifyTable", "Operation": verb, "Plans": [below]}),
         None => below,
@@ -168,14 +198,16 @@ fn json_row(plan: &Arc<dyn ExecutionPlan>, change: Option<&str>) -> Result<Outco
     Ok(Outcome::rows("EXPLAIN", Rows::values(Arc::from([column]), rows)))
 }
 
-fn json_of(plan: &dyn ExecutionPlan) -> serde_json::Value {
+fn json_of(plan: &dyn ExecutionPlan, stages: &mut Iter<'_, Arc<dyn ExecutionPlan>>) -> Value {
     let shown = without_marks(&displayable(plan).one_line().to_string());
     let mut node = json!({"Node Type": plan.name(), "Native": is_native(plan)});
     // What stands behind the name.
     if let Some((_, more)) = shown.trim_end().split_once(": ") {
         node["Details"] = json!(more);
     }
-    let below: Vec<_> = plan.children().into_iter().map(|child| json_of(child.as_ref())).collect();
+    let of_stage = if plan.is::<StageExec>() { stages.next() } else { None };
+    let below: Vec<_> = plan.children().into_iter().chain(of_stage).collect();
+    let below: Vec<_> = below.into_iter().map(|child| json_of(child.as_ref(), stages)).collect();
     if !below.is_empty() {
         node["Plans"] = json!(below);
     }

@@ -71,6 +71,19 @@ impl Transaction {
         Ok(Arc::new(Self { owned, cancel: Arc::clone(cancel), hot, threads, beside: None }))
     }
 
+    /// Begins to read the state at a timestamp that another transaction retains; `None` if it does
+    /// not, or there can be none.
+    pub(crate) fn begin_at(
+        retaining: &OwnedTransaction,
+        timestamp: u64,
+        cancel: &Arc<Cancel>,
+        threads: usize,
+    ) -> Option<Arc<Self>> {
+        let owned = retaining.begin_read_at(timestamp).ok()?;
+        let cancel = Arc::clone(cancel);
+        Some(Arc::new(Self { owned, cancel, hot: None, threads, beside: None }))
+    }
+
     /// One that sees the same, for another thread; `None` if there can be none.
     ///
     /// # Errors

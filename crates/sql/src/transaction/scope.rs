@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::limits::cancel;
 use crate::limits::query_memory::limited;
 use crate::limits::spill::Spilling;
+use crate::workers::Task;
 
 /// A sort that may write files keeps this part of its query's memory for merging them.
 const MERGING_PART: usize = 8;
@@ -27,6 +28,8 @@ pub(crate) struct Current {
     pub(crate) transaction: Arc<Transaction>,
     /// Parts of the plan that stand in it several times.
     pub(crate) shared: SharedParts,
+    /// Which task of several it is, each of which reads a part of a table.
+    pub(crate) part: Option<Task>,
 }
 
 impl Current {
@@ -46,6 +49,7 @@ pub(crate) struct Scope {
     pub(crate) transaction: Arc<Transaction>,
     /// How deep the query is.
     pub(crate) levels: usize,
+    part: Option<Task>,
     task: OnceLock<Arc<TaskContext>>,
 }
 
@@ -61,7 +65,18 @@ impl Scope {
         levels: usize,
     ) -> Arc<Self> {
         let (state, transaction) = (Arc::clone(state), Arc::clone(transaction));
-        Arc::new(Self { state, transaction, levels, task: OnceLock::new() })
+        Arc::new(Self { state, transaction, levels, part: None, task: OnceLock::new() })
+    }
+
+    /// The same of one of several tasks, each of which reads a part of a table.
+    pub(crate) fn of_task(
+        state: &Arc<SessionState>,
+        transaction: &Arc<Transaction>,
+        levels: usize,
+        task: Task,
+    ) -> Arc<Self> {
+        let (state, transaction) = (Arc::clone(state), Arc::clone(transaction));
+        Arc::new(Self { state, transaction, levels, part: Some(task), task: OnceLock::new() })
     }
 
     /// What operators are given: one for each run of a query.
@@ -71,7 +86,7 @@ impl Scope {
 
     fn new_task(&self) -> Arc<TaskContext> {
         let transaction = Arc::clone(&self.transaction);
-        let current = Current { transaction, shared: SharedParts::default() };
+        let current = Current { transaction, shared: SharedParts::default(), part: self.part };
         let mut config = self.state.config().clone().with_extension(Arc::new(current));
         let limit = self.transaction.cancel.query_memory();
         let files = config.get_extension::<Spilling>().and_then(|spilling| spilling.files());

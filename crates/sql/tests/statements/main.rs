@@ -7,5 +7,6 @@ mod disjoint_keys;
 mod known_plans;
 mod returning;
 mod sequences;
+mod stages;
 mod waiting;
 mod wildcards;

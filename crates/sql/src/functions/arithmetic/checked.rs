@@ -233,6 +233,11 @@ pub(crate) fn operators_of(function: &ScalarUDF) -> Option<&[Operator]> {
     Some(&checked.operators)
 }
 
+/// The function of these operators.
+pub(crate) fn of_operators(operators: Vec<Operator>) -> ScalarUDF {
+    ScalarUDF::from(Checked::new(operators))
+}
+
 /// The type of an expression, without asking again what a chain gives.
 fn known_type(expr: &Expr, schema: &dyn ExprSchema) -> Option<DataType> {
     if let Expr::ScalarFunction(call) = expr

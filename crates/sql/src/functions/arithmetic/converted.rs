@@ -28,10 +28,20 @@ pub(crate) fn call(cast: &Cast, from: &DataType) -> Option<Expr> {
     if !is_ours(from, to) {
         return None;
     }
-    let signature = Signature::any(1, Volatility::Immutable);
-    let function = ScalarUDF::from(Converted { to: to.clone(), signature });
     let args = vec![cast.expr.as_ref().clone()];
-    Some(Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(function), args)))
+    let function = Arc::new(to_type(to.clone()));
+    Some(Expr::ScalarFunction(ScalarFunction::new_udf(function, args)))
+}
+
+/// The function that makes values of a type.
+pub(crate) fn to_type(to: DataType) -> ScalarUDF {
+    let signature = Signature::any(1, Volatility::Immutable);
+    ScalarUDF::from(Converted { to, signature })
+}
+
+/// The type of which a function makes values, if it is such a one.
+pub(crate) fn type_of(function: &ScalarUDF) -> Option<&DataType> {
+    Some(&function.inner().downcast_ref::<Converted>()?.to)
 }
 
 fn is_ours(from: &DataType, to: &DataType) -> bool {

@@ -39,12 +39,14 @@ pub(crate) fn exact(data_type: &DataType) -> Option<DataType> {
     }
 }
 
+/// The function.
+pub(crate) static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
+    let signature = Signature::user_defined(Volatility::Immutable);
+    Arc::new(ScalarUDF::from(Division { signature }))
+});
+
 /// A quotient, if these are the types of a division of numerics.
 pub(crate) fn call(operands: Operands<&Expr>, types: Operands<&DataType>) -> Option<Expr> {
-    static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
-        let signature = Signature::user_defined(Volatility::Immutable);
-        Arc::new(ScalarUDF::from(Division { signature }))
-    });
     let is_numeric = |of: &DataType| matches!(of, DataType::Decimal128(..));
     let are_exact = exact(types.left).is_some() && exact(types.right).is_some();
     if !are_exact || !(is_numeric(types.left) || is_numeric(types.right)) {

@@ -6,7 +6,7 @@
 
 pub(crate) mod any_numeric;
 pub(crate) mod checked;
-mod converted;
+pub(crate) mod converted;
 mod decimal;
 pub(crate) mod division;
 pub(crate) mod linked;

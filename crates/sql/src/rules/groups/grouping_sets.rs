@@ -2,27 +2,20 @@
 //!
 //! ROLLUP, CUBE and GROUPING SETS look at each row once for each set. Groups by all keys of all
 //! sets are fewer: rows are grouped by these first, which is an aggregate like any other, and their
-//! sums are summed, their counts too, and of extremes the extremes are taken. What cannot be put
-//! together like this is left as it is. (Gray and others, Data Cube, Data Mining and Knowledge
-//! Discovery 1997, which calls such functions distributive and algebraic.)
+//! parts are put together ([`super::parts`]). What cannot be is left as it is.
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::DataType;
+use datafusion::common::Column;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, ScalarValue};
 use datafusion::error::Result as PlanResult;
-use datafusion::logical_expr::expr::{AggregateFunction, AggregateFunctionParams};
 use datafusion::logical_expr::utils::grouping_set_to_exprlist;
-use datafusion::logical_expr::{
-    Aggregate, AggregateUDF, Expr, ExprSchemable, GroupingSet, LogicalPlan, Projection, cast, when,
-};
+use datafusion::logical_expr::{Aggregate, Expr, GroupingSet, LogicalPlan, Projection};
 use datafusion::optimizer::AnalyzerRule;
 
 use crate::error::Error;
-use crate::functions::aggregates::merged_average::MergedAverage;
-use crate::functions::aggregates::sum;
+use crate::rules::groups::parts::{Parts, named};
 
 /// The rule, which stands behind those that give aggregates their types.
 #[derive(Debug)]
@@ -117,19 +110,13 @@ fn of_groups(aggregate: &Aggregate, sets: &GroupingSet) -> PlanResult<Option<Log
     if keys.is_empty() || keys.iter().chain(&aggregate.aggr_expr).any(outer) {
         return Ok(None);
     }
-    let mut parts = Parts { aggregate, functions: Vec::new() };
+    let mut parts = Parts::of(aggregate);
     let mut results = Vec::new();
     for function in &aggregate.aggr_expr {
         let Some(result) = parts.result(function)? else { return Ok(None) };
         results.push(result);
     }
-    let Parts { functions, .. } = parts;
-    // Two may have one name, as those of a column and of the same column as another type.
-    let named = |part: &str, functions: Vec<Expr>| -> Vec<Expr> {
-        let functions = functions.into_iter().enumerate();
-        functions.map(|(at, function)| function.alias(format!("{part} {at}"))).collect()
-    };
-    let functions = named("part", functions);
+    let functions = parts.into_functions();
     let groups = Aggregate::try_new(Arc::clone(&aggregate.input), keys.clone(), functions)?;
     let columns: Vec<Column> = groups.schema.columns();
     // Each key and each function is a column of the groups now.
@@ -175,108 +162,4 @@ fn of_columns<'c>(
             GroupingSet::GroupingSets(sets.collect::<PlanResult<_>>()?)
         }
     })
-}
-
-/// What is computed of groups by all keys.
-struct Parts<'a> {
-    aggregate: &'a Aggregate,
-    functions: Vec<Expr>,
-}
-
-/// What a function is of the groups by all keys: by the places of what is computed of them.
-enum Put {
-    /// Another one of the same values, which may have another type.
-    Again {
-        of: usize,
-        by: Arc<AggregateUDF>,
-    },
-    /// A sum of counts, which is 0 of none.
-    Count {
-        of: usize,
-        by: Arc<AggregateUDF>,
-    },
-    Average {
-        sum: usize,
-        count: usize,
-        by: Arc<AggregateUDF>,
-    },
-}
-
-impl Parts<'_> {
-    /// What a function becomes; `None` if it cannot be put together.
-    fn result(&mut self, function: &Expr) -> PlanResult<Option<Put>> {
-        let Expr::AggregateFunction(AggregateFunction { func, params }) =
-            function.clone().unalias()
-        else {
-            return Ok(None);
-        };
-        let is_plain = !params.distinct
-            && params.filter.is_none()
-            && params.order_by.is_empty()
-            && params.null_treatment.is_none();
-        let [argument] = params.args.as_slice() else { return Ok(None) };
-        if !is_plain {
-            return Ok(None);
-        }
-        let total = || Arc::new(AggregateUDF::from(sum::Sum::new()));
-        let input = self.aggregate.input.schema();
-        Ok(match func.name() {
-            sum::NAME | "min" | "max" => {
-                let of = self.add(&func, argument);
-                Some(Put::Again { of, by: func })
-            }
-            "count" => Some(Put::Count { of: self.add(&func, argument), by: total() }),
-            "avg" => {
-                let by = MergedAverage::new(&func, &argument.get_type(input)?)?;
-                let sum = self.add(&total(), argument);
-                let count = datafusion::functions_aggregate::count::count_udaf();
-                let count = self.add(&count, argument);
-                Some(Put::Average { sum, count, by: Arc::new(AggregateUDF::from(by)) })
-            }
-            _ => None,
-        })
-    }
-
-    /// The place of a function of an argument.
-    fn add(&mut self, function: &Arc<AggregateUDF>, argument: &Expr) -> usize {
-        let call = call(function, vec![argument.clone()]);
-        let known = self.functions.iter().position(|function| *function == call);
-        known.unwrap_or_else(|| {
-            self.functions.push(call);
-            self.functions.len() - 1
-        })
-    }
-}
-
-impl Put {
-    /// The function that puts together what was computed of groups by all keys.
-    fn merging(&self, part: &impl Fn(usize) -> Expr) -> PlanResult<Expr> {
-        Ok(match self {
-            Self::Again { of, by } | Self::Count { of, by } => call(by, vec![part(*of)]),
-            Self::Average { sum, count, by } => call(by, vec![part(*sum), part(*count)]),
-        })
-    }
-
-    /// What it gives, as the type that it has to have.
-    fn item(&self, merged: Expr, data_type: &DataType) -> PlanResult<Expr> {
-        let item = cast(merged.clone(), data_type.clone());
-        match self {
-            Self::Again { .. } | Self::Average { .. } => Ok(item),
-            Self::Count { .. } => {
-                let zero = Expr::Literal(ScalarValue::new_zero(data_type)?, None);
-                when(merged.is_null(), zero).otherwise(item)
-            }
-        }
-    }
-}
-
-fn call(function: &Arc<AggregateUDF>, args: Vec<Expr>) -> Expr {
-    let params = AggregateFunctionParams {
-        args,
-        distinct: false,
-        filter: None,
-        order_by: Vec::new(),
-        null_treatment: None,
-    };
-    Expr::AggregateFunction(AggregateFunction { func: Arc::clone(function), params })
 }

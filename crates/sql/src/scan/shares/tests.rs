@@ -9,7 +9,7 @@ use super::{Shares, Sharing};
 fn every_segment_is_taken_once() {
     for sharing in [Sharing::ByTurns, Sharing::ByStretches] {
         for (segments, readers) in [(0, 2), (1, 2), (2, 3), (7, 3), (5_000, 4)] {
-            let shares = Arc::new(Shares::new(segments, readers, sharing));
+            let shares = Arc::new(Shares::new(0..segments, readers, sharing));
             let read = |reader: usize| {
                 let shares = Arc::clone(&shares);
                 thread::spawn(move || -> Vec<u64> {
@@ -28,7 +28,7 @@ fn every_segment_is_taken_once() {
 
 #[test]
 fn a_reader_has_a_stretch_and_then_the_second_half_of_what_is_left() {
-    let shares = Shares::new(8, 2, Sharing::ByStretches);
+    let shares = Shares::new(0..8, 2, Sharing::ByStretches);
     let take = |reader: usize| shares.take(reader).map(|it| (it.segment, it.is_of_other));
     let own = |segment: u64| Some((segment, false));
     assert_eq!([take(1), take(1), take(0)], [own(4), own(5), own(0)]);
@@ -40,7 +40,7 @@ fn a_reader_has_a_stretch_and_then_the_second_half_of_what_is_left() {
 
 #[test]
 fn by_turns_the_next_segment_is_anybodys() {
-    let shares = Shares::new(3, 2, Sharing::ByTurns);
+    let shares = Shares::new(0..3, 2, Sharing::ByTurns);
     let take = |reader: usize| shares.take(reader).map(|it| (it.segment, it.is_of_other));
     let found = [0, 1, 0, 1].map(take);
     assert_eq!(found, [Some((0, false)), Some((1, false)), Some((2, false)), None]);

@@ -1,0 +1,233 @@
+//! Aggregates of large tables are computed in two parts: by several tasks, each of a part of one
+//! table, and of what those give.
+//!
+//! The rows of an aggregate are cut where it does not matter: rows of a table go through filters,
+//! projections and one side of joins each by itself. Of the tables that are cut so, the largest is
+//! taken; all else below the aggregate, each task reads by itself, since each has the whole
+//! database. Where that is most of what is read, nothing is gained, and the plan stays as it is.
+
+pub(crate) mod node;
+
+use std::sync::Arc;
+
+use datafusion::common::JoinType;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::datasource::source_as_provider;
+use datafusion::error::Result as PlanResult;
+use datafusion::logical_expr::{
+    Aggregate, Expr, Extension, LogicalPlan, Projection, Sort, TableScan,
+};
+
+use self::node::Staged;
+use crate::error::Error;
+use crate::rules::groups::parts::{Parts, named};
+use crate::scan::access_path::Access;
+use crate::scan::provider::TableSourceOf;
+
+/// Of what is read, a task of two reads at most so much.
+const READ_MAX: f64 = 0.8;
+/// What a scan reads that finds its rows by an index.
+const FOUND_ROWS: f64 = 1000.0;
+/// The most rows that each task sorts and gives.
+const FETCH_MAX: usize = 10_000;
+
+/// The plan, after all other rules, with stages below its aggregates, and below what takes the
+/// first rows of a sort, if they read a table of so many rows.
+///
+/// # Errors
+/// A fault of DataFusion's.
+pub(crate) fn with_stages(plan: LogicalPlan, rows_min: usize) -> PlanResult<LogicalPlan> {
+    let staged = plan.transform_down(|node| {
+        let staged = match &node {
+            // What is run again and again reads other rows each time.
+            LogicalPlan::RecursiveQuery(_) => {
+                return Ok(Transformed::new(node, false, TreeNodeRecursion::Jump));
+            }
+            LogicalPlan::Aggregate(aggregate) => of_aggregate(aggregate, rows_min)?,
+            LogicalPlan::Sort(sort) => of_sort(sort, rows_min)?,
+            _ => None,
+        };
+        Ok(match staged {
+            Some(staged) => Transformed::new(staged, true, TreeNodeRecursion::Jump),
+            None => Transformed::no(node),
+        })
+    })?;
+    Ok(staged.data)
+}
+
+/// The aggregate of what tasks have aggregated; `None` if it is not worth it, or cannot be.
+fn of_aggregate(aggregate: &Aggregate, rows_min: usize) -> PlanResult<Option<LogicalPlan>> {
+    let is_grouping_set = |key: &Expr| matches!(key, Expr::GroupingSet(_));
+    let exprs = || aggregate.group_expr.iter().chain(&aggregate.aggr_expr);
+    if aggregate.group_expr.iter().any(is_grouping_set) || !exprs().all(is_of_row) {
+        return Ok(None);
+    }
+    let mut parts = Parts::of(aggregate);
+    let mut results = Vec::new();
+    for function in &aggregate.aggr_expr {
+        let Some(result) = parts.result(function)? else { return Ok(None) };
+        results.push(result);
+    }
+    let Some(input) = cut(&aggregate.input, rows_min)? else { return Ok(None) };
+    let keys = aggregate.group_expr.clone();
+    let functions = parts.into_functions();
+    let tasks = Aggregate::try_new(Arc::new(input), keys, functions)?;
+    let columns = tasks.schema.columns();
+    let (keys, parts) = columns.split_at(aggregate.group_expr.len());
+    let keys: Vec<Expr> = keys.iter().cloned().map(Expr::Column).collect();
+    let part = |at: usize| Expr::Column(parts[at].clone());
+    let merging = results.iter().map(|result| result.merging(&part));
+    let merging = named("merged", merging.collect::<PlanResult<Vec<_>>>()?);
+    let tasks = staged(LogicalPlan::Aggregate(tasks));
+    let merged = Aggregate::try_new(Arc::new(tasks), keys, merging)?;
+    let first = aggregate.group_expr.len();
+    let names = aggregate.schema.iter().zip(merged.schema.columns()).enumerate();
+    let items = names.map(|(at, ((qualifier, field), column))| {
+        let column = Expr::Column(column);
+        let item = match at.checked_sub(first) {
+            Some(at) => results[at].item(column, field.data_type())?,
+            None => column,
+        };
+        Ok(item.alias_qualified(qualifier.cloned(), field.name()))
+    });
+    let items = items.collect::<PlanResult<Vec<_>>>()?;
+    let merged = Arc::new(LogicalPlan::Aggregate(merged));
+    let schema = Arc::clone(&aggregate.schema);
+    Ok(Some(LogicalPlan::Projection(Projection::try_new_with_schema(items, merged, schema)?)))
+}
+
+/// The sort of the first rows that each task has found; `None` if it is not worth it.
+fn of_sort(sort: &Sort, rows_min: usize) -> PlanResult<Option<LogicalPlan>> {
+    let is_of_few = sort.fetch.is_some_and(|fetch| fetch <= FETCH_MAX);
+    if !is_of_few || !sort.expr.iter().all(|by| is_of_row(&by.expr)) {
+        return Ok(None);
+    }
+    let Some(input) = cut(&sort.input, rows_min)? else { return Ok(None) };
+    let (expr, fetch) = (sort.expr.clone(), sort.fetch);
+    let tasks = Sort { expr: expr.clone(), input: Arc::new(input), fetch };
+    let input = Arc::new(staged(LogicalPlan::Sort(tasks)));
+    Ok(Some(LogicalPlan::Sort(Sort { expr, input, fetch })))
+}
+
+fn staged(input: LogicalPlan) -> LogicalPlan {
+    LogicalPlan::Extension(Extension { node: Arc::new(Staged { input }) })
+}
+
+/// The plan with a table that is divided; `None` if there is none that is worth it.
+fn cut(plan: &LogicalPlan, rows_min: usize) -> PlanResult<Option<LogicalPlan>> {
+    let Some(largest) = largest(plan) else { return Ok(None) };
+    let all = rows_below(plan)?;
+    let is_worth_it = largest.rows >= rows_min as f64 && all - largest.rows / 2.0 <= READ_MAX * all;
+    if !is_worth_it || !is_alone(plan)? {
+        return Ok(None);
+    }
+    divided(plan, &largest.path).map(Some)
+}
+
+/// A table that can be divided.
+struct Divisible {
+    rows: f64,
+    /// The input of each operator on the way to it, the last one first.
+    path: Vec<usize>,
+}
+
+/// The largest table whose rows come to the top each by itself.
+fn largest(plan: &LogicalPlan) -> Option<Divisible> {
+    let through = |input: usize, of: &LogicalPlan| {
+        let mut found = largest(of)?;
+        found.path.push(input);
+        Some(found)
+    };
+    match plan {
+        LogicalPlan::TableScan(scan) if scan.fetch.is_none() => {
+            Some(Divisible { rows: rows_of(scan, false)?, path: Vec::new() })
+        }
+        LogicalPlan::Projection(of) => through(0, &of.input),
+        LogicalPlan::Filter(of) => through(0, &of.input),
+        LogicalPlan::SubqueryAlias(of) => through(0, &of.input),
+        LogicalPlan::Join(join) => {
+            use JoinType as J;
+            let [left, right] = match join.join_type {
+                J::Inner => [true, true],
+                J::Left | J::LeftSemi | J::LeftAnti | J::LeftMark => [true, false],
+                J::Right | J::RightSemi | J::RightAnti | J::RightMark => [false, true],
+                J::Full => [false, false],
+            };
+            let left = left.then(|| through(0, &join.left)).flatten();
+            let right = right.then(|| through(1, &join.right)).flatten();
+            let both = left.into_iter().chain(right);
+            both.max_by(|one, other| one.rows.total_cmp(&other.rows))
+        }
+        _ => None,
+    }
+}
+
+/// Rows that a scan reads, as far as anything is known; `None` if it is of no table of ours, or,
+/// unless all are asked for, finds its rows by an index.
+fn rows_of(scan: &TableScan, any: bool) -> Option<f64> {
+    let provider = source_as_provider(&scan.source).ok()?;
+    let source = provider.downcast_ref::<TableSourceOf>()?;
+    if Access::choose(&source.table, &scan.filters) != Access::All {
+        return any.then_some(FOUND_ROWS);
+    }
+    Some(source.known()?.num_rows.get_value().copied()? as f64)
+}
+
+/// Rows of all tables that a plan reads.
+fn rows_below(plan: &LogicalPlan) -> PlanResult<f64> {
+    let mut rows = 0.0;
+    plan.apply(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            rows += rows_of(scan, true).unwrap_or(FOUND_ROWS);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(rows)
+}
+
+/// Whether a plan needs nothing of the query around it, and answers the same to each task.
+fn is_alone(plan: &LogicalPlan) -> PlanResult<bool> {
+    let mut is_alone = true;
+    plan.apply(|node| {
+        is_alone &= !matches!(node, LogicalPlan::RecursiveQuery(_) | LogicalPlan::Subquery(_));
+        node.apply_expressions(|expr| {
+            is_alone &= is_of_row(expr);
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(is_alone)
+}
+
+/// Whether an expression says something of a row, by itself.
+fn is_of_row(expr: &Expr) -> bool {
+    let asks_more = expr.exists(|part| {
+        use Expr as E;
+        Ok(matches!(
+            part,
+            E::ScalarSubquery(_)
+                | E::InSubquery(_)
+                | E::Exists(_)
+                | E::SetComparison(_)
+                | E::OuterReferenceColumn(..)
+                | E::Placeholder(_)
+        ))
+    });
+    !expr.is_volatile() && !asks_more.unwrap_or(true)
+}
+
+/// The plan whose table at the end of this way is divided.
+fn divided(plan: &LogicalPlan, path: &[usize]) -> PlanResult<LogicalPlan> {
+    let Some((&input, before)) = path.split_last() else {
+        let LogicalPlan::TableScan(scan) = plan else {
+            return Err(Error::internal("what is divided is no table").into());
+        };
+        let provider = source_as_provider(&scan.source)?;
+        let source = provider.downcast_ref::<TableSourceOf>();
+        let source =
+            source.ok_or_else(|| Error::internal("a table of somebody else is divided"))?;
+        return Ok(LogicalPlan::TableScan(TableScan { source: source.divided(), ..scan.clone() }));
+    };
+    let mut inputs: Vec<LogicalPlan> = plan.inputs().into_iter().cloned().collect();
+    inputs[input] = divided(&inputs[input], before)?;
+    plan.with_new_exprs(plan.expressions(), inputs)
+}
