@@ -21,7 +21,7 @@ struct Flag {
     about: &'static str,
 }
 
-const FLAGS: [Flag; 55] = [
+const FLAGS: [Flag; 56] = [
     flag("out", 'o', Some("DIR"), "writes DIR/NAME.h and so on, NAME being the database's"),
     flag("include", 'I', Some("DIR"), "looks for included files here as well; may be repeated"),
     flag("char-bytes", '\0', None, "d_-style `char x[n]` is bytes instead of text"),
@@ -113,6 +113,12 @@ const FLAGS: [Flag; 55] = [
         "what commits wait for: replicated_disk, replicated, disk, os or buffered; the first",
     ),
     flag("heartbeat", '\0', Some("MS"), "how often a leader says that it is there; 100"),
+    flag(
+        "divide-queries",
+        '\0',
+        Some("ROWS"),
+        "divides queries of tables with so many rows over the replicas; all of them say it",
+    ),
     flag("replica-certificate", '\0', Some("FILE"), "the certificates among replicas, as PEM"),
     flag("replica-key", '\0', Some("FILE"), "the key of these, as PEM"),
     flag("replica-authority", '\0', Some("FILE"), "who has signed those of all replicas, as PEM"),
@@ -196,6 +202,7 @@ pub(crate) struct Flags {
     pub(crate) advertise: Option<String>,
     pub(crate) durability: Option<String>,
     pub(crate) heartbeat: Option<String>,
+    pub(crate) divide_queries: Option<String>,
     pub(crate) replica_certificate: Option<PathBuf>,
     pub(crate) replica_key: Option<PathBuf>,
     pub(crate) replica_authority: Option<PathBuf>,
@@ -279,6 +286,7 @@ impl Flags {
             "advertise" => self.advertise = Some(text(parser)?),
             "durability" => self.durability = Some(text(parser)?),
             "heartbeat" => self.heartbeat = Some(text(parser)?),
+            "divide-queries" => self.divide_queries = Some(text(parser)?),
             "replica-certificate" => self.replica_certificate = Some(folder(parser)?),
             "replica-key" => self.replica_key = Some(folder(parser)?),
             "replica-authority" => self.replica_authority = Some(folder(parser)?),

@@ -14,6 +14,7 @@ use remanent_server::{EndSignals, Options, Server};
 use remanent_sql::SqlDatabase;
 
 mod access;
+mod dividing;
 mod replica;
 
 use self::access::{FIRST_ROLE, PASSWORD};
@@ -23,7 +24,7 @@ use crate::outcome::{Failure, Outcome, answer};
 use crate::recovering::{options, refused};
 use crate::sizes;
 
-const FLAG_NAMES: [&str; 32] = [
+const FLAG_NAMES: [&str; 33] = [
     "listen",
     "trust",
     "certificate",
@@ -52,6 +53,7 @@ const FLAG_NAMES: [&str; 32] = [
     "advertise",
     "durability",
     "heartbeat",
+    "divide-queries",
     "replica-certificate",
     "replica-key",
     "replica-authority",

@@ -46,7 +46,7 @@ impl Group {
         command.args(["--listen", &format!("127.0.0.1:{}", self.clients[replica]), "--trust"]);
         command.args(["--replica", &format!("{}@127.0.0.1:{}", replica + 1, self.peers[replica])]);
         command.args(["--peers", &others.join(","), "--memory", "128M", "--grace", "1"]);
-        command.args(["--change-feed", "16M"]);
+        command.args(["--change-feed", "16M", "--divide-queries", "100000"]);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let out = child.stdout.take().unwrap();
@@ -228,6 +228,91 @@ fn followers_show_what_the_leader_has_and_take_no_changes() {
         assert_eq!(read_only, "on");
         let lost = value(&follower, "set remanent.read_after = '18446744073709551615'");
         assert_eq!(state(&lost.await.unwrap_err()), "55P03");
+    });
+}
+
+/// What EXPLAIN ANALYZE of a query says.
+async fn analyzed(client: &Client, query: &str) -> String {
+    let answer = client.simple_query(&format!("explain analyze {query}")).await.unwrap();
+    let lines = answer.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Whether all three replicas have run a part of a query, and none was lost.
+async fn is_divided(client: &Client, query: &str) -> bool {
+    let plan = analyzed(client, query).await;
+    assert!(plan.contains("Stage: tasks of several replicas, by account"), "{plan}");
+    plan.contains("tasks=3") && plan.contains("lost=0")
+}
+
+/// A table whose sum stays the same, though rows of it change all the time: all tasks of a query
+/// read one state, and the answer is the same on each replica, and when one is lost.
+#[test]
+fn queries_are_divided_over_the_group() {
+    run(async {
+        let mut group = Group::start("replica-queries");
+        let (leads, leader) = group.leader().await;
+        let table = "create table account (id int primary key, branch int, amount bigint)";
+        leader.batch_execute(table).await.unwrap();
+        let rows =
+            "insert into account select i, i % 7, 100 from generate_series(1, 200000) as g(i)";
+        leader.batch_execute(rows).await.unwrap();
+        let position = value(&leader, "show remanent.position").await.unwrap();
+        let others: Vec<usize> = (0..3).filter(|replica| *replica != leads).collect();
+        let follower = connected(&group.config(&others[..1])).await;
+        value(&follower, &format!("set remanent.read_after = '{position}'")).await.unwrap();
+        let query = "select sum(amount), count(*), max(branch) from account \
+                     where amount > -1000000";
+        for client in [&leader, &follower] {
+            let until = Instant::now() + PATIENCE;
+            while !is_divided(client, query).await {
+                assert!(Instant::now() < until, "{}", analyzed(client, query).await);
+            }
+            assert_eq!(value(client, query).await.unwrap(), "20000000");
+        }
+
+        // From the first rows to the last ones, which tasks of two replicas read.
+        let writer = connected(&group.config(&[leads])).await;
+        let (sender, mut end) = tokio::sync::oneshot::channel::<()>();
+        let moving = async {
+            let mut moved = 0;
+            while end.try_recv().is_err() {
+                let [from, to] = [1 + moved % 60_000, 140_000 + moved % 60_000];
+                let change = format!(
+                    "begin; update account set amount = amount - 1 where id = {from}; \
+                     update account set amount = amount + 1 where id = {to}; commit"
+                );
+                writer.batch_execute(&change).await.unwrap();
+                moved += 7919;
+            }
+            moved / 7919
+        };
+        let asking = async {
+            let mut divided = 0;
+            for _ in 0..15 {
+                for client in [&leader, &follower] {
+                    divided += u32::from(is_divided(client, query).await);
+                    assert_eq!(value(client, query).await.unwrap(), "20000000");
+                }
+            }
+            sender.send(()).unwrap();
+            divided
+        };
+        let (moved, divided) = futures::future::join(moving, asking).await;
+        assert!(moved > 0 && divided > 10, "{moved} changes, {divided} of 30 queries divided");
+
+        group.end_one(others[1], "-KILL");
+        for client in [&leader, &follower, &leader] {
+            assert_eq!(value(client, query).await.unwrap(), "20000000");
+        }
+        group.start_one(others[1]);
+        let until = Instant::now() + PATIENCE;
+        while !is_divided(&leader, query).await {
+            assert!(Instant::now() < until, "{}", analyzed(&leader, query).await);
+        }
     });
 }
 

@@ -42,4 +42,4 @@ pub use node::{Node, Surroundings};
 pub use options::GroupOptions;
 pub use runtime::seed_this_thread;
 pub use status::{MemberStatus, NodeStatus, Role};
-pub use transport::{Certificates, Connection, Service, Tcp, Transport};
+pub use transport::{ByteStream, Certificates, Connection, Service, Tcp, Transport};

@@ -7,7 +7,9 @@
 use std::fmt::Debug;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -15,7 +17,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufStream, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
@@ -134,16 +136,57 @@ impl Certificates {
     }
 }
 
+/// A connection of bytes, with or without TLS.
+pub trait ByteStream: AsyncRead + AsyncWrite + Unpin + Debug + Send + Sync + 'static {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Debug + Send + Sync + 'static> ByteStream for S {}
+
+/// How a connection of HTTP/2 begins, which is no length of a message.
+const HTTP: [u8; 4] = *b"PRI ";
+const _: () = assert!(u32::from_le_bytes(HTTP) as usize > MESSAGE_MAX);
+
+/// Whoever answers connections of HTTP/2.
+#[derive(Clone)]
+struct Http(Arc<dyn Fn(Box<dyn ByteStream>) + Send + Sync>);
+
+impl Debug for Http {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Http")
+    }
+}
+
 /// TCP, with TLS or on one machine alone.
 #[derive(Clone, Debug, Default)]
 pub struct Tcp {
     certificates: Option<Certificates>,
+    http: Option<Http>,
 }
 
 impl Tcp {
     /// Without certificates it connects and answers on loopback addresses only.
     pub fn new(certificates: Option<Certificates>) -> Self {
-        Self { certificates }
+        Self { certificates, http: None }
+    }
+
+    /// The same, which gives connections that speak HTTP/2 to somebody else.
+    pub fn with_http(self, answer: impl Fn(Box<dyn ByteStream>) + Send + Sync + 'static) -> Self {
+        Self { http: Some(Http(Arc::new(answer))), ..self }
+    }
+
+    /// A connection for somebody else, made as those of replicas are.
+    ///
+    /// # Errors
+    /// The system's, or that of TLS.
+    pub async fn open(&self, address: &str) -> io::Result<Box<dyn ByteStream>> {
+        let stream = TcpStream::connect(address).await?;
+        self.check(stream.peer_addr()?)?;
+        stream.set_nodelay(true)?;
+        let Some(certificates) = &self.certificates else { return Ok(Box::new(stream)) };
+        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        let name = ServerName::try_from(host).map_err(invalid)?;
+        let connector = TlsConnector::from(Arc::clone(&certificates.client));
+        Ok(Box::new(BufStream::new(connector.connect(name, stream).await?)))
     }
 
     fn check(&self, address: SocketAddr) -> io::Result<()> {
@@ -158,18 +201,7 @@ impl Tcp {
 #[async_trait]
 impl Transport for Tcp {
     async fn connect(&self, address: &str) -> io::Result<Box<dyn Connection>> {
-        let stream = TcpStream::connect(address).await?;
-        self.check(stream.peer_addr()?)?;
-        stream.set_nodelay(true)?;
-        let Some(certificates) = &self.certificates else {
-            return Ok(Box::new(Framed(stream)));
-        };
-        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let name = ServerName::try_from(host).map_err(invalid)?;
-        let connector = TlsConnector::from(Arc::clone(&certificates.client));
-        let stream = connector.connect(name, stream).await?;
-        Ok(Box::new(Framed(BufStream::new(stream))))
+        Ok(Box::new(Framed(self.open(address).await?)))
     }
 
     async fn serve(&self, address: &str, service: Arc<dyn Service>) -> io::Result<()> {
@@ -187,9 +219,9 @@ impl Transport for Tcp {
                 }
             };
             while open.try_join_next().is_some() {}
-            let (service, certificates) = (Arc::clone(&service), self.certificates.clone());
+            let (service, tcp) = (Arc::clone(&service), self.clone());
             open.spawn(async move {
-                if let Err(error) = answer_all(stream, certificates, service).await {
+                if let Err(error) = answer_all(stream, tcp, service).await {
                     tracing::debug!(%error, "a connection of a replica has ended");
                 }
             });
@@ -197,33 +229,82 @@ impl Transport for Tcp {
     }
 }
 
-async fn answer_all(
-    stream: TcpStream,
-    certificates: Option<Certificates>,
-    service: Arc<dyn Service>,
-) -> io::Result<()> {
+async fn answer_all(stream: TcpStream, tcp: Tcp, service: Arc<dyn Service>) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    match certificates {
-        None => answer_on(Framed(stream), service).await,
+    match tcp.certificates {
+        None => answer_on(stream, tcp.http, service).await,
         Some(certificates) => {
             let acceptor = TlsAcceptor::from(certificates.server);
             let accepting = acceptor.accept(stream);
             let limit = std::time::Duration::from_secs(10);
             let stream = tokio::time::timeout(limit, accepting).await.map_err(timed_out)??;
-            answer_on(Framed(BufStream::new(stream)), service).await
+            answer_on(BufStream::new(stream), tcp.http, service).await
         }
     }
 }
 
-async fn answer_on<S: AsyncRead + AsyncWrite + Unpin>(
-    mut stream: Framed<S>,
+async fn answer_on<S: ByteStream>(
+    mut stream: S,
+    http: Option<Http>,
     service: Arc<dyn Service>,
 ) -> io::Result<()> {
+    let mut first = [0; 4];
+    stream.read_exact(&mut first).await?;
+    let stream = Begun { first, seen: 0, stream };
+    if let (HTTP, Some(Http(answer))) = (first, &http) {
+        answer(Box::new(stream));
+        return Ok(());
+    }
+    let mut stream = Framed(stream);
     while let Some(request) = stream.receive().await? {
         let answer = service.answer(request).await;
         stream.send(&answer).await?;
     }
     Ok(())
+}
+
+/// A stream of which the first bytes have been read, and come again.
+#[derive(Debug)]
+struct Begun<S> {
+    first: [u8; 4],
+    /// How many of them have come.
+    seen: usize,
+    stream: S,
+}
+
+impl<S: ByteStream> AsyncRead for Begun<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let left = &self.first[self.seen..];
+        if left.is_empty() {
+            return Pin::new(&mut self.stream).poll_read(context, buffer);
+        }
+        let taken = left.len().min(buffer.remaining());
+        buffer.put_slice(&left[..taken]);
+        self.seen += taken;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: ByteStream> AsyncWrite for Begun<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
 }
 
 /// A stream of messages.

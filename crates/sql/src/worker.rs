@@ -19,7 +19,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::StreamExt;
 
-use remanent_engine::{OwnedTransaction, TransactionOptions};
+use remanent_engine::{OwnedTransaction, Replica, TransactionOptions};
 
 use crate::database::SqlDatabase;
 use crate::error::{Error, Result, SqlState};
@@ -128,7 +128,10 @@ impl TaskRunner {
     /// engine.
     pub async fn begin_task(&self, task: Task) -> Result<Arc<RunningTask>> {
         let (began, database) = (Instant::now(), self.database()?);
-        while !database.engine.wait_for_timestamp(task.timestamp, Duration::ZERO) {
+        // In a group the clock of this replica may stand elsewhere between the same two commits.
+        let (first, last) = Replica::of(&database.engine)
+            .map_or((task.timestamp, task.timestamp), |it| it.same_state(task.timestamp));
+        while !database.engine.wait_for_timestamp(first, Duration::ZERO) {
             if began.elapsed() > STATE_WAIT_MAX {
                 return Err(not_there(task.timestamp));
             }
@@ -141,7 +144,11 @@ impl TaskRunner {
         let transaction = {
             let retained = self.retained();
             let begun = retained.iter().rev().find_map(|(_, retaining)| {
-                Transaction::begin_at(&retaining.0, task.timestamp, &cancel, threads)
+                let since = retaining.0.read().ok()?.timestamp();
+                let timestamp = since.max(first);
+                let is_retained = timestamp <= last;
+                is_retained
+                    .then(|| Transaction::begin_at(&retaining.0, timestamp, &cancel, threads))?
             });
             begun.ok_or_else(|| not_there(task.timestamp))?
         };

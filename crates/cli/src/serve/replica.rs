@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use remanent_engine::{Durability, Options as EngineOptions};
 use remanent_exporter::Exporter;
-use remanent_replication::{Certificates, GroupOptions, Node, NodeId, NodeStatus, Role};
+use remanent_replication::{Certificates, GroupOptions, Node, NodeId, NodeStatus, Role, Tcp};
 use remanent_server::{EndSignals, Options, Server};
 use remanent_sql::{Group, GroupMember, GroupView, SqlDatabase, SqlState};
 
+use super::dividing::{Divided, Dividing};
 use super::{MEMORY, access, number, said};
 use crate::flags::Flags;
 use crate::flags::queries::QueryFlags;
@@ -35,13 +36,14 @@ const AGAIN_AFTER: Duration = Duration::from_millis(100);
 const SAY_AFTER: u32 = 50;
 
 /// Flags that say something of a replica alone.
-const OF_REPLICAS: [&str; 9] = [
+const OF_REPLICAS: [&str; 10] = [
     "peers",
     "join",
     "group",
     "advertise",
     "durability",
     "heartbeat",
+    "divide-queries",
     "replica-certificate",
     "replica-key",
     "replica-authority",
@@ -52,6 +54,8 @@ pub(super) struct ReplicaFlags {
     group: GroupOptions,
     certificates: Option<Certificates>,
     durability: Durability,
+    /// Rows from which on queries are divided.
+    divide_queries: Option<usize>,
 }
 
 impl ReplicaFlags {
@@ -108,7 +112,11 @@ impl ReplicaFlags {
                 durability.ok_or_else(|| usage(format!("`{level}` is no --durability here")))?
             }
         };
-        Ok(Some(Self { group, certificates, durability }))
+        let divide_queries = match number(flags.divide_queries.as_deref(), "divide-queries")? {
+            Some(0) => return Err(usage("--divide-queries takes a number from 1 on".to_owned())),
+            rows => rows.map(|rows| rows as usize),
+        };
+        Ok(Some(Self { group, certificates, durability, divide_queries }))
     }
 
     /// Where clients reach it, as others are told.
@@ -147,17 +155,25 @@ pub(super) fn serve(
         return Err(Failure::Usage(text.to_owned()));
     }
     let mut end = EndSignals::new().map_err(said)?;
-    let ReplicaFlags { group, certificates, durability } = replica;
+    let ReplicaFlags { group, certificates, durability, divide_queries } = replica;
+    let dividing = divide_queries.map(Dividing::new).transpose()?;
+    let tcp = Tcp::new(certificates);
+    let answering = match &dividing {
+        Some(dividing) => dividing.over(tcp.clone()),
+        None => tcp.clone(),
+    };
     // Wrong values are said now, and not by whoever opens the database.
     let options_of = {
         let flags = flags.clone();
         options(&flags).map(|_| move || engine_options(&flags, durability))?
     };
-    let node = Arc::new(Node::start(path, options_of, group, certificates).map_err(said)?);
+    let node = Node::start_over(path, options_of, group, answering).map_err(said)?;
+    let node = Arc::new(node);
     answer(&first_lines(path, flags, &node.status(), durability))?;
     let folder = path.to_owned();
     let options = server_options;
-    let mut serving = Serving { node, folder, queries, options, server: None, refused: 0 };
+    let (server, refused) = (None, 0);
+    let mut serving = Serving { node, folder, queries, options, dividing, tcp, server, refused };
     while !end.has_come() {
         serving.look(flags)?;
         std::thread::sleep(LOOK_AFTER);
@@ -177,6 +193,9 @@ struct Serving {
     folder: String,
     queries: QueryFlags,
     options: Options,
+    /// If queries are divided: what does so, and how it reaches others.
+    dividing: Option<Dividing>,
+    tcp: Tcp,
     server: Option<Session>,
     /// How often its database could not be served, one after the other.
     refused: u32,
@@ -187,6 +206,7 @@ struct Session {
     database: Arc<SqlDatabase>,
     server: Server,
     exporter: Option<Exporter>,
+    divided: Option<Divided>,
     epoch: u64,
     /// The term in which it leads.
     leads_in: Option<u64>,
@@ -218,7 +238,7 @@ impl Session {
     }
 
     fn leave(self, grace: Duration) {
-        drop((self.exporter, self.database));
+        drop((self.exporter, self.divided, self.database));
         self.server.leave(grace);
     }
 }
@@ -228,6 +248,7 @@ impl Serving {
     fn look(&mut self, flags: &Flags) -> Outcome {
         let epoch = *self.node.epoch().borrow();
         let Some(mut it) = self.server.take() else { return self.begin(epoch, flags) };
+        it.divided.iter_mut().for_each(Divided::look);
         match it.ends(epoch, self.node.leads(), &self.node.status()) {
             None => {
                 // Who led before may have been lost before anybody could log in.
@@ -274,6 +295,8 @@ impl Serving {
             },
             false => access::of_follower(flags),
         };
+        let divided = self.dividing.as_ref();
+        let divided = divided.map(|it| it.begin(&database, &self.node, &self.tcp)).transpose()?;
         let exporter = super::exporter(&self.folder, database.engine());
         let server = Server::start(Arc::clone(&database), self.options.clone()).map_err(said)?;
         // Where a port was free, it stays the same.
@@ -283,8 +306,16 @@ impl Serving {
         });
         answer(&format!("access:   {access}\n{ready}"))?;
         let (leads_in, stalled) = (None, None);
-        let session = Session { database, server, exporter, epoch, leads_in, has_access, stalled };
-        self.server = Some(session);
+        self.server = Some(Session {
+            database,
+            server,
+            exporter,
+            divided,
+            epoch,
+            leads_in,
+            has_access,
+            stalled,
+        });
         Ok(())
     }
 

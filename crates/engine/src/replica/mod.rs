@@ -222,6 +222,13 @@ impl<'d> Replica<'d> {
         self.db.newest_timestamp() & !u64::from(gap)
     }
 
+    /// The first and the last timestamp at which the state is that at this one: between two commits
+    /// are timestamps at which no replica commits.
+    pub fn same_state(&self, timestamp: u64) -> (u64, u64) {
+        let gap = u64::from(self.db.instance.memory().header().commit.0.gap.load(Relaxed));
+        (timestamp & !gap, timestamp | gap)
+    }
+
     /// Whether it leads.
     pub fn leads(&self) -> bool {
         self.group.leads()

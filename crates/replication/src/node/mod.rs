@@ -122,13 +122,26 @@ impl Node {
         group: GroupOptions,
         certificates: Option<Certificates>,
     ) -> io::Result<Self> {
+        Self::start_over(folder, options, group, Tcp::new(certificates))
+    }
+
+    /// The same, over connections that are made as somebody says.
+    ///
+    /// # Errors
+    /// As [`Node::start`].
+    pub fn start_over(
+        folder: impl AsRef<Path>,
+        options: impl Fn() -> Options + Send + Sync + 'static,
+        group: GroupOptions,
+        transport: Tcp,
+    ) -> io::Result<Self> {
         let folder = folder.as_ref();
         let mut scratch = folder.as_os_str().to_owned();
         scratch.push(".copies-of-replica");
         let around = Surroundings {
             storage: Arc::new(remanent_compression::folder(folder)?),
             scratch: Arc::new(ScratchFolders::new(scratch.into())),
-            transport: Arc::new(Tcp::new(certificates)),
+            transport: Arc::new(transport),
             options: Arc::new(options),
             boot: boot_of_machine(),
             is_simulated: false,

@@ -24,6 +24,9 @@ use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{
+    Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet,
+};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
@@ -129,6 +132,7 @@ pub(crate) struct StageExec {
     /// Nobody's child: no rule of the plan around it changes it.
     stage: Arc<dyn ExecutionPlan>,
     properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
 }
 
 impl StageExec {
@@ -139,7 +143,7 @@ impl StageExec {
             EmissionType::Incremental,
             Boundedness::Bounded,
         ));
-        Self { stage, properties }
+        Self { stage, properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 
     /// The name of the table that is divided.
@@ -224,6 +228,15 @@ impl ExecutionPlan for StageExec {
         Ok(TreeNodeRecursion::Continue)
     }
 
+    /// A stage that has not run.
+    fn reset_state(self: Arc<Self>) -> PlanResult<Arc<dyn ExecutionPlan>> {
+        Ok(Arc::new(Self::new(Arc::clone(&self.stage))))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+
     fn execute(
         &self,
         _: usize,
@@ -235,10 +248,12 @@ impl ExecutionPlan for StageExec {
         let (Some(workers), Some(stage)) = (workers, self.with_tasks(tasks, &current)?) else {
             return here(&self.stage, &context);
         };
+        MetricBuilder::new(&self.metrics).global_counter("tasks").add(stage.tasks);
         let held = MemoryConsumer::new("rows of a stage").register(context.memory_pool());
         let mut gathering = Gathering {
             rows: Rows::Held(workers.run(stage), VecDeque::new()),
             held,
+            lost: MetricBuilder::new(&self.metrics).global_counter("lost"),
             stage: Arc::clone(&self.stage),
             context,
         };
@@ -261,6 +276,8 @@ enum Rows {
 struct Gathering {
     rows: Rows,
     held: MemoryReservation,
+    /// How often a task was lost.
+    lost: Count,
     stage: Arc<dyn ExecutionPlan>,
     context: Arc<TaskContext>,
 }
@@ -287,6 +304,7 @@ impl Gathering {
                     // What is wrong with the query itself shows here again, in its own words.
                     Some(Err(_)) => {
                         self.held.free();
+                        self.lost.add(1);
                         let rows = here(&self.stage, &self.context)?;
                         self.rows = Rows::Here(rows);
                     }

@@ -16,6 +16,7 @@ use datafusion::physical_plan::scalar_subquery::ScalarSubqueryExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ChildrenPropertiesMode, ExecutionPlan, ReplaceChildrenOptions};
 
+use super::stages::StageExec;
 use crate::scan::exec::ScanExec;
 
 /// Operators that keep nothing but counts, which their copies have anew, and those of which
@@ -95,7 +96,8 @@ pub(super) fn copied_over(
         || copy.is::<SortExec>()
         || copy.is::<CrossJoinExec>()
         || copy.is::<ScalarSubqueryExec>()
-        || copy.is::<ScanExec>();
+        || copy.is::<ScanExec>()
+        || copy.is::<StageExec>();
     if keeps_more { copy.reset_state() } else { Ok(copy) }
 }
 

@@ -60,7 +60,7 @@ impl Session {
         if analyze && is_change {
             return self.analyze_change(statement, parameters, verbose).await;
         }
-        let transaction = self.context.transaction(analyze)?;
+        let transaction = self.context.transaction(false)?;
         let query = change::source_of(&mut self.context, statement)?;
         let logical = match query {
             Some(logical) => with_values(logical, parameters)?,
