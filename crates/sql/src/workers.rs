@@ -36,7 +36,10 @@ pub trait Workers: Debug + Send + Sync {
 pub struct Stage {
     /// What each of them runs, with operators that nobody has exchanged for quicker ones.
     pub plan: Arc<dyn ExecutionPlan>,
-    /// How many there are.
+    /// Functions in it that sessions do not have by name, as texts of
+    /// [`function_to_text`](crate::function_to_text); no two have one name.
+    pub functions: Vec<String>,
+    /// How many tasks there are.
     pub tasks: usize,
     /// Segments of the table that is divided.
     pub segments: usize,

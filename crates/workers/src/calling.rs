@@ -35,7 +35,7 @@ use tonic::transport::{Channel, Endpoint, Uri};
 use url::Url;
 
 use crate::codec::Codec;
-use crate::group::{Connect, Group, HEADERS};
+use crate::group::{BETWEEN, Connect, FUNCTIONS, Group, HEADERS};
 use crate::serving;
 
 /// Batches that have come and nobody has read.
@@ -146,6 +146,8 @@ async fn begin(shared: &Arc<Shared>, stage: Stage) -> Result<SendableRecordBatch
     for (name, value) in HEADERS.into_iter().zip(values) {
         headers.insert(name, HeaderValue::from(value));
     }
+    let functions = HeaderValue::from_str(&stage.functions.join(BETWEEN));
+    headers.insert(FUNCTIONS, functions.map_err(|error| DataFusionError::External(error.into()))?);
     let local = shared.worker.to_local_worker_context(urls[0].clone());
     let routes: Vec<Url> = urls.iter().cycle().take(stage.tasks).cloned().collect();
     let state = SessionStateBuilder::new()

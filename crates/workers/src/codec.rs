@@ -1,4 +1,4 @@
-//! Scans and functions of ours in plans that are sent.
+//! Scans of ours in plans that are sent, and functions in their filters.
 //!
 //! A scan goes as what it was planned of: table, columns, filters; whoever gets it plans it again,
 //! by its own catalog. Its columns come along, so that a table which has another shape there is
@@ -34,7 +34,7 @@ struct SentScan {
     schema: String,
 }
 
-/// Sends scans and functions, and plans them again.
+/// Sends scans, and plans them again.
 #[derive(Clone, Debug)]
 pub(crate) struct Codec {
     /// Who runs tasks here.
@@ -91,14 +91,6 @@ impl PhysicalExtensionCodec for Codec {
             schema: shape(&node.schema()),
         };
         serde_json::to_writer(bytes, &sent).map_err(external)
-    }
-
-    fn try_encode_udf(&self, function: &ScalarUDF, bytes: &mut Vec<u8>) -> Result<()> {
-        Filters.try_encode_udf(function, bytes)
-    }
-
-    fn try_decode_udf(&self, name: &str, bytes: &[u8]) -> Result<Arc<ScalarUDF>> {
-        Filters.try_decode_udf(name, bytes)
     }
 }
 

@@ -13,6 +13,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(crate) const HEADERS: [&str; 3] =
     ["x-remanent-term", "x-remanent-timestamp", "x-remanent-segments"];
 
+/// The header of functions that no session has by name, as texts with a sign in between.
+pub(crate) const FUNCTIONS: &str = "x-remanent-functions";
+/// That sign.
+pub(crate) const BETWEEN: &str = "|";
+
 /// A connection, with or without TLS.
 pub trait ByteStream: AsyncRead + AsyncWrite + Unpin + Debug + Send + 'static {}
 

@@ -3,20 +3,19 @@
 //! A request says of which term of the group it is, and which state its tasks read. Who is in
 //! another term answers nothing: a leader that was deposed may have commits that nobody else has.
 
-use std::fmt::Debug;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use datafusion::error::{DataFusionError, Result};
-use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::execution::{FunctionRegistry, SessionState, SessionStateBuilder};
 use datafusion_distributed::{
     DistributedExt, DistributedTaskContext, Worker, WorkerPlanRewriteEvent,
     WorkerPlanRewriteEventResponse, WorkerQueryContext,
 };
 use http::HeaderMap;
-use remanent_sql::{Task, TaskRunner};
+use remanent_sql::{Task, TaskRunner, function_of_text};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
@@ -25,7 +24,7 @@ use tonic::transport::Server;
 use tonic::transport::server::Connected;
 
 use crate::codec::{Codec, Decoding};
-use crate::group::{ByteStream, Group, HEADERS};
+use crate::group::{BETWEEN, ByteStream, FUNCTIONS, Group, HEADERS};
 
 /// What runs tasks here, for whoever connects.
 #[derive(Clone)]
@@ -93,7 +92,14 @@ async fn begin(
     // Functions are those of every session here.
     let mut builder = SessionStateBuilder::new_from_existing(task.state().clone());
     *builder.config() = Some(config);
-    Ok(builder.build())
+    let mut state = builder.build();
+    let functions = context.headers.get(FUNCTIONS).and_then(|value| value.to_str().ok());
+    for text in functions.unwrap_or_default().split(BETWEEN).filter(|text| !text.is_empty()) {
+        let function = function_of_text(text);
+        let unknown = || DataFusionError::Execution(format!("there is no function `{text}` here"));
+        state.register_udf(function.ok_or_else(unknown)?)?;
+    }
+    Ok(state)
 }
 
 fn number(headers: &HeaderMap, name: &str) -> Result<u64> {

@@ -5,7 +5,7 @@
 //! ([`planner::quickened`]). The rows of the tasks are held until all have come, as far as there is
 //! room: if a replica is lost before that, all is run here instead, and nobody notices.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::mem;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use datafusion::error::{DataFusionError, Result as PlanResult};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion::logical_expr::{LogicalPlan, UserDefinedLogicalNode};
+use datafusion::logical_expr::{AggregateUDF, LogicalPlan, ScalarUDF, UserDefinedLogicalNode};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::aggregates::AggregateExec;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
@@ -85,17 +85,21 @@ impl ExtensionPlanner for PlanStages {
         let [input] = inputs else { return Ok(None) };
         let stage = planner::unquickened(Arc::clone(input), session.config_options())?;
         // What cannot go elsewhere is a part of the plan like any other.
-        Ok(Some(match can_go(&stage, session)? {
-            true => Arc::new(StageExec::new(stage)),
-            false => Arc::clone(input),
+        Ok(Some(match functions_if_it_can_go(&stage, session)? {
+            Some(functions) => Arc::new(StageExec::new(stage, functions.into())),
+            None => Arc::clone(input),
         }))
     }
 }
 
-/// Whether a stage can be run elsewhere: operators and functions are all there as well, and it
-/// asks nothing of the rest of the plan.
-fn can_go(stage: &Arc<dyn ExecutionPlan>, session: &dyn Session) -> PlanResult<bool> {
+/// Functions of a stage that go with it, as texts; `None` if it cannot be run elsewhere: operators
+/// and functions are all there as well, and it asks nothing of the rest of the plan.
+fn functions_if_it_can_go(
+    stage: &Arc<dyn ExecutionPlan>,
+    session: &dyn Session,
+) -> PlanResult<Option<Vec<String>>> {
     let mut can_go = true;
+    let mut functions: HashMap<String, String> = HashMap::new();
     stage.apply(|plan| {
         can_go &= OPERATORS.contains(&plan.name());
         if let Some(scan) = plan.downcast_ref::<ScanExec>() {
@@ -103,27 +107,36 @@ fn can_go(stage: &Arc<dyn ExecutionPlan>, session: &dyn Session) -> PlanResult<b
         }
         if let Some(aggregate) = plan.downcast_ref::<AggregateExec>() {
             let known = session.aggregate_functions();
-            let is_known = |fun: &datafusion::logical_expr::AggregateUDF| {
-                known.get(fun.name()).is_some_and(|it| **it == *fun)
+            let is_known = |function: &AggregateUDF| {
+                known.get(function.name()).is_some_and(|it| **it == *function)
             };
             can_go &= aggregate.aggr_expr().iter().all(|function| is_known(function.fun()));
         }
         plan.apply_expressions(&mut |expr| {
             expr.apply(|part| {
-                can_go &= is_known(part, session);
+                if let Some(call) = part.downcast_ref::<ScalarFunctionExpr>() {
+                    can_go &= knows(call.fun(), session, &mut functions);
+                }
                 Ok(TreeNodeRecursion::Continue)
             })
         })?;
         Ok(if can_go { TreeNodeRecursion::Continue } else { TreeNodeRecursion::Stop })
     })?;
-    Ok(can_go)
+    Ok(can_go.then(|| functions.into_values().collect()))
 }
 
-/// Whether an expression calls nothing but what every session has, or can be sent as text.
-fn is_known(expr: &Arc<dyn PhysicalExpr>, session: &dyn Session) -> bool {
-    let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() else { return true };
-    let known = session.scalar_functions().get(call.fun().name());
-    known.is_some_and(|known| **known == *call.fun()) || sent::to_text(call.fun()).is_some()
+/// Whether every session has a function by its name, or can be told what it is.
+fn knows(
+    function: &ScalarUDF,
+    session: &dyn Session,
+    functions: &mut HashMap<String, String>,
+) -> bool {
+    let known = session.scalar_functions().get(function.name());
+    if known.is_some_and(|known| **known == *function) {
+        return true;
+    }
+    let Some(text) = sent::to_text(function) else { return false };
+    *functions.entry(function.name().to_owned()).or_insert_with(|| text.clone()) == text
 }
 
 /// The rows of a stage.
@@ -131,19 +144,21 @@ fn is_known(expr: &Arc<dyn PhysicalExpr>, session: &dyn Session) -> bool {
 pub(crate) struct StageExec {
     /// Nobody's child: no rule of the plan around it changes it.
     stage: Arc<dyn ExecutionPlan>,
+    /// Functions in it that go with it.
+    functions: Arc<[String]>,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 impl StageExec {
-    fn new(stage: Arc<dyn ExecutionPlan>) -> Self {
+    fn new(stage: Arc<dyn ExecutionPlan>, functions: Arc<[String]>) -> Self {
         let properties = Arc::new(PlanProperties::new(
             EquivalenceProperties::new(stage.schema()),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Incremental,
             Boundedness::Bounded,
         ));
-        Self { stage, properties, metrics: ExecutionPlanMetricsSet::new() }
+        Self { stage, functions, properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 
     /// The name of the table that is divided.
@@ -176,8 +191,8 @@ impl StageExec {
             Ok(TreeNodeRecursion::Continue)
         })?;
         let (plan, timestamp) = (Arc::clone(&self.stage), reading.timestamp());
-        let tasks = tasks.min(segments);
-        Ok((tasks > 1).then_some(Stage { plan, tasks, segments, timestamp }))
+        let (tasks, functions) = (tasks.min(segments), self.functions.to_vec());
+        Ok((tasks > 1).then_some(Stage { plan, functions, tasks, segments, timestamp }))
     }
 }
 
@@ -230,7 +245,7 @@ impl ExecutionPlan for StageExec {
 
     /// A stage that has not run.
     fn reset_state(self: Arc<Self>) -> PlanResult<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(Self::new(Arc::clone(&self.stage))))
+        Ok(Arc::new(Self::new(Arc::clone(&self.stage), Arc::clone(&self.functions))))
     }
 
     fn metrics(&self) -> Option<MetricsSet> {

@@ -32,7 +32,7 @@ impl Workers for Here {
         self.stages.fetch_add(1, Ordering::Relaxed);
         let schema = stage.plan.schema();
         let lost_after = self.lost_after.load(Ordering::Relaxed);
-        let Stage { plan, tasks, segments, timestamp } = stage;
+        let Stage { plan, tasks, segments, timestamp, .. } = stage;
         let runner = Arc::clone(&self.runner);
         let of_task = move |index| {
             let (runner, plan) = (Arc::clone(&runner), Arc::clone(&plan));
