@@ -52,7 +52,7 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "clippy",
         "no warning in any crate, the laboratory included",
-        225,
+        230,
         "cargo clippy --workspace --all-targets -- -D warnings",
     ),
     with(
@@ -91,14 +91,14 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "soak",
         "a database at the end of its budget, with rows of shifting sizes",
-        38,
-        "cargo run --release --package remanent-simulator -- soak --operations 2000000",
+        24,
+        "cargo run --release --package remanent-simulator -- soak --operations 1200000",
     ),
     program(
         "crashes",
         "databases after a crash at every call of a trace",
-        86,
-        "cargo run --release --package remanent-simulator -- crashes --count 27",
+        64,
+        "cargo run --release --package remanent-simulator -- crashes --count 20",
     ),
     program(
         "failures",
@@ -147,7 +147,7 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "sql",
         "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
-        710,
+        740,
         "cargo test --package remanent-join-order --package remanent-sql --package remanent-server \
          --package remanent-shell --package remanent-cli --package lab*",
     ),
