@@ -24,15 +24,20 @@ struct Group {
     peers: [u16; 3],
     clients: [u16; 3],
     processes: [Option<Child>; 3],
+    more_flags: &'static [&'static str],
 }
 
 impl Group {
     fn start(name: &str) -> Self {
+        Self::start_with(name, &[])
+    }
+
+    fn start_with(name: &str, more_flags: &'static [&'static str]) -> Self {
         let listeners = [(); 6].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let [a, b, c, d, e, f] = listeners.map(|it| it.local_addr().unwrap().port());
         let folder = Folder::new(name);
         let (peers, clients, processes) = ([a, b, c], [d, e, f], [None, None, None]);
-        let mut group = Self { folder, peers, clients, processes };
+        let mut group = Self { folder, peers, clients, processes, more_flags };
         (0..3).for_each(|replica| group.start_one(replica));
         group
     }
@@ -46,7 +51,7 @@ impl Group {
         command.args(["--listen", &format!("127.0.0.1:{}", self.clients[replica]), "--trust"]);
         command.args(["--replica", &format!("{}@127.0.0.1:{}", replica + 1, self.peers[replica])]);
         command.args(["--peers", &others.join(","), "--memory", "128M", "--grace", "1"]);
-        command.args(["--change-feed", "16M", "--divide-queries", "100000"]);
+        command.args(["--change-feed", "16M"]).args(self.more_flags);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let out = child.stdout.take().unwrap();
@@ -253,7 +258,7 @@ async fn is_divided(client: &Client, query: &str) -> bool {
 #[test]
 fn queries_are_divided_over_the_group() {
     run(async {
-        let mut group = Group::start("replica-queries");
+        let mut group = Group::start_with("replica-queries", &["--divide-queries", "100000"]);
         let (leads, leader) = group.leader().await;
         let table = "create table account (id int primary key, branch int, amount bigint)";
         leader.batch_execute(table).await.unwrap();
