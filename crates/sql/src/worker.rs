@@ -128,6 +128,10 @@ impl TaskRunner {
     /// engine.
     pub async fn begin_task(&self, task: Task) -> Result<Arc<RunningTask>> {
         let (began, database) = (Instant::now(), self.database()?);
+        if task.index >= task.tasks || u32::try_from(task.segments).is_err() {
+            let text = format!("there is no task {} of {}", task.index, task.tasks);
+            return Err(Error::new(SqlState::WRONG_STATE, text));
+        }
         // In a group the clock of this replica may stand elsewhere between the same two commits.
         let (first, last) = Replica::of(&database.engine)
             .map_or((task.timestamp, task.timestamp), |it| it.same_state(task.timestamp));

@@ -25,9 +25,9 @@ pub trait Workers: Debug + Send + Sync {
         ROWS_MIN
     }
 
-    /// The rows of all tasks of a stage, in any order. While nothing comes there is an empty batch
-    /// from time to time, so that whoever reads can look whether to stop. What is wrong with a
-    /// task, or with who runs it, is an error.
+    /// The rows of all tasks of a stage, in any order: all have come when it ends. While nothing
+    /// comes there is an empty batch from time to time, so that whoever reads can look whether to
+    /// stop. What is wrong with a task, or with who runs it, is an error.
     fn run(&self, stage: Stage) -> SendableRecordBatchStream;
 }
 

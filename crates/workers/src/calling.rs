@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, ready};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -104,14 +105,27 @@ impl Workers for Replicas {
         let schema = stage.plan.schema();
         let shared = Arc::clone(&self.shared);
         self.shared.runtime.spawn(async move {
-            if let Err(error) = gather(&shared, stage, &sender).await {
+            let ended = gather(&shared, stage, &sender).await.map(|()| None);
+            if let Err(error) = &ended {
                 tracing::warn!(%error, "a stage is run by one replica alone");
                 let until = Some(Instant::now() + LEFT_ALONE);
                 *shared.left_alone.lock().unwrap_or_else(PoisonError::into_inner) = until;
-                let _ = sender.send(Err(error)).await;
             }
+            let _ = sender.send(ended).await;
         });
-        let stream = futures::stream::poll_fn(move |context| receiver.poll_recv(context));
+        // Rows are all there once that is said: who gathers them may have come to nothing.
+        let mut has_ended = false;
+        let stream = futures::stream::poll_fn(move |context| {
+            if has_ended {
+                return Poll::Ready(None);
+            }
+            let next = ready!(receiver.poll_recv(context));
+            let next = next.unwrap_or_else(|| {
+                Err(DataFusionError::Execution("nobody gathers the rows of a stage".to_owned()))
+            });
+            has_ended = !matches!(next, Ok(Some(_)));
+            Poll::Ready(next.transpose())
+        });
         Box::pin(RecordBatchStreamAdapter::new(schema, stream))
     }
 }
@@ -120,7 +134,7 @@ impl Workers for Replicas {
 async fn gather(
     shared: &Arc<Shared>,
     stage: Stage,
-    sender: &mpsc::Sender<Result<RecordBatch>>,
+    sender: &mpsc::Sender<Result<Option<RecordBatch>>>,
 ) -> Result<()> {
     let schema = stage.plan.schema();
     let mut stream = begin(shared, stage).await?;
@@ -131,7 +145,7 @@ async fn gather(
             Ok(None) => return Ok(()),
             Err(_) => RecordBatch::new_empty(Arc::clone(&schema)),
         };
-        if sender.send(Ok(batch)).await.is_err() {
+        if sender.send(Ok(Some(batch))).await.is_err() {
             return Ok(());
         }
     }
@@ -239,3 +253,6 @@ impl ChannelResolver for Channels {
         Ok(grpc::create_worker_client(grpc::BoxCloneSyncChannel::new(self.to(url)?)))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -82,6 +82,11 @@ async fn begin(
     let segments = segments as usize;
     let task = runner.begin_task(Task { index, tasks, segments, timestamp }).await?;
     let rewriting = Arc::clone(&task);
+    // Expressions are decoded with these settings, which are those of every session.
+    let (ours, options) = (task.state().config_options(), config.options_mut());
+    options.execution = ours.execution.clone();
+    options.optimizer = ours.optimizer.clone();
+    options.sql_parser = ours.sql_parser.clone();
     let config = config
         .clone()
         .with_extension(Arc::new(Decoding(Arc::clone(&task))))

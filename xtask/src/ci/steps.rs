@@ -148,8 +148,9 @@ pub(super) const STEPS: &[Step] = &[
         "sql",
         "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
         740,
-        "cargo test --package remanent-join-order --package remanent-sql --package remanent-server \
-         --package remanent-shell --package remanent-cli --package lab*",
+        "cargo test --package remanent-join-order --package remanent-sql \
+         --package remanent-workers --package remanent-server --package remanent-shell \
+         --package remanent-cli --package lab*",
     ),
     // Behind what builds the same crates.
     in_parts(

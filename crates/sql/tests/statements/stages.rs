@@ -95,7 +95,7 @@ fn rows(session: &mut Session, query: &str) -> Vec<String> {
 }
 
 /// Queries, and whether they have a stage.
-const QUERIES: [(&str, bool); 21] = [
+const QUERIES: [(&str, bool); 23] = [
     ("select count(*), sum(price), avg(price), min(day), max(weight), avg(id) from sale", true),
     ("select sum(price), count(word) from sale where id < 0 or price < -1", true),
     (
@@ -137,6 +137,9 @@ const QUERIES: [(&str, bool); 21] = [
          where n > 100 order by n, t.word",
         true,
     ),
+    // An index has these rows.
+    ("select max(id) from sale", false),
+    ("select id, price from sale order by id desc limit 3", false),
     ("select count(distinct word) from sale", true),
     ("select stddev(weight) from sale", false),
     ("select count(*) from sale where id = 17", false),

@@ -59,7 +59,8 @@ pub(crate) fn with_stages(plan: LogicalPlan, rows_min: usize) -> PlanResult<Logi
 fn of_aggregate(aggregate: &Aggregate, rows_min: usize) -> PlanResult<Option<LogicalPlan>> {
     let is_grouping_set = |key: &Expr| matches!(key, Expr::GroupingSet(_));
     let exprs = || aggregate.group_expr.iter().chain(&aggregate.aggr_expr);
-    if aggregate.group_expr.iter().any(is_grouping_set) || !exprs().all(is_of_row) {
+    let is_found = is_extreme_of_index(aggregate);
+    if is_found || aggregate.group_expr.iter().any(is_grouping_set) || !exprs().all(is_of_row) {
         return Ok(None);
     }
     let mut parts = Parts::of(aggregate);
@@ -99,7 +100,9 @@ fn of_aggregate(aggregate: &Aggregate, rows_min: usize) -> PlanResult<Option<Log
 /// The sort of the first rows that each task has found; `None` if it is not worth it.
 fn of_sort(sort: &Sort, rows_min: usize) -> PlanResult<Option<LogicalPlan>> {
     let is_of_few = sort.fetch.is_some_and(|fetch| fetch <= FETCH_MAX);
-    if !is_of_few || !sort.expr.iter().all(|by| is_of_row(&by.expr)) {
+    let first = sort.expr.first().map(|by| &by.expr);
+    let is_found = first.is_some_and(|first| has_order(&sort.input, first));
+    if !is_of_few || is_found || !sort.expr.iter().all(|by| is_of_row(&by.expr)) {
         return Ok(None);
     }
     let Some(input) = cut(&sort.input, rows_min)? else { return Ok(None) };
@@ -107,6 +110,32 @@ fn of_sort(sort: &Sort, rows_min: usize) -> PlanResult<Option<LogicalPlan>> {
     let tasks = Sort { expr: expr.clone(), input: Arc::new(input), fetch };
     let input = Arc::new(staged(LogicalPlan::Sort(tasks)));
     Ok(Some(LogicalPlan::Sort(Sort { expr, input, fetch })))
+}
+
+/// Whether an index may have rows in the order of an expression, and so lead to the first of them
+/// without any others.
+fn has_order(input: &LogicalPlan, by: &Expr) -> bool {
+    let Expr::Column(by) = by else { return false };
+    let has_order = input.exists(|node| {
+        let LogicalPlan::TableScan(scan) = node else { return Ok(false) };
+        let provider = source_as_provider(&scan.source)?;
+        let Some(source) = provider.downcast_ref::<TableSourceOf>() else { return Ok(false) };
+        let column = source.table.column(&by.name);
+        let mut ordered = source.table.indexes.iter().filter(|index| index.ordered);
+        Ok(column.is_some() && ordered.any(|index| index.columns.first() == column.as_ref()))
+    });
+    has_order.unwrap_or(false)
+}
+
+/// Whether an aggregate is nothing but an extreme that an index may lead to.
+fn is_extreme_of_index(aggregate: &Aggregate) -> bool {
+    let ([], [function]) = (aggregate.group_expr.as_slice(), aggregate.aggr_expr.as_slice()) else {
+        return false;
+    };
+    let Expr::AggregateFunction(call) = function.clone().unalias() else { return false };
+    let is_extreme = ["min", "max"].contains(&call.func.name());
+    let first = call.params.args.first().filter(|_| is_extreme);
+    first.is_some_and(|argument| has_order(&aggregate.input, argument))
 }
 
 fn staged(input: LogicalPlan) -> LogicalPlan {
