@@ -487,7 +487,8 @@ impl Options {
         self
     }
 
-    /// Whether opening makes columns of rows that the log seems to have from columns: where one
+    /// Whether opening, and a follower of a group, make columns of rows that the log seems to have
+    /// from columns: where one
     /// transaction has inserted rows under all 65,536 ids of a segment, in their order, as
     /// [`WriteTransaction::insert_frozen`](crate::WriteTransaction::insert_frozen) does. Where
     /// memory is refused, rows stay as they are. Done by default.
@@ -620,6 +621,7 @@ impl LogOptions {
             sync_after: self.sync_after,
             keep: self.keep,
             keep_bytes: self.keep_bytes,
+            repeats_columns: self.freeze_at_recovery,
             old_rows: self.old_rows,
         }
     }

@@ -8,7 +8,10 @@
 //! [`finish`] sees to what is to be done once, when all was repeated.
 //!
 //! The log has rows that came as columns one by one, under all ids of a segment in their order.
-//! Where one transaction has inserted rows so, they become columns again when it is committed.
+//! Where one transaction has inserted rows so, they are gathered and become columns again
+//! (`replay/filling.rs`).
+
+mod filling;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,13 +24,12 @@ use crate::log::record::{Operation, Operations};
 use crate::memory::AllocationClass;
 use crate::memory::atomic::{Acquire, Relaxed, Release};
 use crate::table::Table;
-use crate::table::columns::bulk_segment::SEGMENT_ROWS;
 use crate::table::rows::change::ChangedRow;
 use crate::table::rows::row::RowId;
 use crate::table::table::TableAt;
-use crate::transaction::cleanup::freeze::freeze_some;
 use crate::transaction::cleanup::reclaim;
 use crate::transaction::{Isolation, TransactionOptions, WriteTransaction};
+use filling::Filling;
 
 /// Changes that are applied in one transaction, if they are those of small ones.
 pub(crate) const CHANGES_TOGETHER: usize = 4096;
@@ -43,16 +45,8 @@ pub(crate) struct Replay<'d> {
     timestamp: u64,
     watching: Watching,
     freezes: bool,
-    filled: FilledSegments,
-}
-
-/// Segments all rows of which one transaction has inserted, in the order of their ids.
-#[derive(Default)]
-struct FilledSegments {
-    /// The table and the row id that would go on with what is being filled.
-    next: Option<(u32, u32)>,
-    /// Tables and numbers of segments.
-    filled: Vec<(u32, u32)>,
+    /// Rows that were not inserted yet.
+    filling: Filling,
 }
 
 /// Who watches definitions, and whether there are some in the transaction that is open.
@@ -76,17 +70,16 @@ struct Applied {
 
 impl<'d> Replay<'d> {
     pub(crate) fn new(db: &'d Database) -> Self {
-        let (tables, filled) = (HashMap::new(), FilledSegments::default());
         Self {
             db,
-            tables,
+            tables: HashMap::new(),
             transaction: None,
             changes: 0,
             is_watched: false,
             timestamp: 0,
             watching: Watching::default(),
             freezes: false,
-            filled,
+            filling: Filling::default(),
         }
     }
 
@@ -158,7 +151,6 @@ impl<'d> Replay<'d> {
     /// `DamagedLog` if it cannot be repeated, memory.
     pub(crate) fn commit(&mut self, operations: &[u8]) -> Result<u64> {
         let mut applied = Applied::default();
-        self.filled.next = None;
         self.apply_whole(operations, &mut applied, true)?;
         self.end_applied(applied)
     }
@@ -174,7 +166,6 @@ impl<'d> Replay<'d> {
         last: &[u8],
     ) -> Result<u64> {
         let (mut bytes, mut applied) = (Vec::new(), Applied::default());
-        self.filled.next = None;
         for part in parts {
             bytes.extend_from_slice(&part?);
             let whole = self.apply_whole(&bytes, &mut applied, false)?;
@@ -208,12 +199,6 @@ impl<'d> Replay<'d> {
             self.watching.end(watch);
             committed?;
         }
-        for (table, number) in std::mem::take(&mut self.filled.filled) {
-            if let Ok(table) = self.table(table) {
-                // Where there is no memory for it, or the table is gone, rows stay rows.
-                let _ = freeze_some(&self.db.instance, &table.core, &[number], || true);
-            }
-        }
         Ok(())
     }
 
@@ -221,7 +206,7 @@ impl<'d> Replay<'d> {
     pub(crate) fn roll_back(&mut self) {
         self.transaction = None;
         self.watching.forget();
-        self.filled = FilledSegments::default();
+        self.filling.end();
     }
 
     /// Whether so much was changed that the transaction should end here.
@@ -283,6 +268,7 @@ impl<'d> Replay<'d> {
             };
             match operation {
                 Operation::Define { bytes } => {
+                    self.insert_gathered()?;
                     if !applied.defines {
                         self.end_transaction()?;
                     }
@@ -305,17 +291,18 @@ impl<'d> Replay<'d> {
         let Some(number) = table_of(operation) else { return Ok(()) };
         let table = self.table(number)?;
         self.watching.note(number, &table);
-        if let Operation::Insert { table: id, row, .. } = *operation {
-            self.make_vacant(&table, row)?;
-            if self.freezes {
-                self.filled.note(id, row);
+        if let Operation::Insert { row, bytes, .. } = *operation {
+            if self.gather(&table, row, bytes)? {
+                return Ok(());
             }
+            self.make_vacant(&table, row)?;
         }
-        self.changes += 1;
-        change_row(self.transaction()?, &table, operation).map_err(not_repeated)
+        self.insert_gathered()?;
+        self.change(&table, operation).map_err(not_repeated)
     }
 
     fn end_applied(&mut self, applied: Applied) -> Result<u64> {
+        self.insert_gathered()?;
         if applied.defines || self.is_long() {
             self.end_transaction()?;
         }
@@ -372,18 +359,6 @@ impl Watching {
     }
 }
 
-impl FilledSegments {
-    /// Notes that a row is inserted next.
-    fn note(&mut self, table: u32, row: u32) {
-        let last = SEGMENT_ROWS as u32 - 1;
-        let goes_on = row & last == 0 || self.next == Some((table, row));
-        if goes_on && row & last == last {
-            self.filled.push((table, row / SEGMENT_ROWS as u32));
-        }
-        self.next = goes_on.then(|| (table, row.wrapping_add(1)));
-    }
-}
-
 /// What is to be seen to when all was repeated: the row ids that are free, the places in sets that
 /// come next, and the clock, which is never behind a commit that was repeated, nor behind the
 /// transactions that repeated it.
@@ -415,10 +390,7 @@ pub(crate) fn table_of(operation: &Operation<'_>) -> Option<u32> {
 fn change_row(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_>) -> Result<()> {
     // What recovery repeats may take the reserve: it had room before.
     let changed = |row| ChangedRow { id: Some(RowId(row)), class: AllocationClass::Emergency };
-    let check = |bytes: &[u8]| match table.core.layout.is_well_formed(bytes) {
-        true => Ok(()),
-        false => Err(damaged(format!("a row of `{}` is not one", table.name()))),
-    };
+    let check = |bytes: &[u8]| check_row(table, bytes);
     match *operation {
         Operation::Insert { row, bytes, .. } => {
             check(bytes)?;
@@ -461,6 +433,17 @@ fn change_row(tx: &WriteTransaction<'_>, table: &Table, operation: &Operation<'_
         Operation::Old { .. } | Operation::Define { .. } => return Ok(()),
     }
     .map(|_| ())
+}
+
+/// Checks that these bytes are a row of the table.
+///
+/// # Errors
+/// `DamagedLog`.
+fn check_row(table: &Table, bytes: &[u8]) -> Result<()> {
+    match table.core.layout.is_well_formed(bytes) {
+        true => Ok(()),
+        false => Err(damaged(format!("a row of `{}` is not one", table.name()))),
+    }
 }
 
 /// The error of what could not be repeated: that of the log, unless something else is in the way.

@@ -21,7 +21,7 @@ use futures::StreamExt;
 
 use remanent_engine::{OwnedTransaction, Replica, TransactionOptions};
 
-use crate::database::SqlDatabase;
+use crate::database::{Freezing, SqlDatabase};
 use crate::error::{Error, Result, SqlState};
 use crate::functions::sent;
 use crate::limits::cancel::{Cancel, Limits};
@@ -30,6 +30,8 @@ use crate::scan::exec::ScanExec;
 use crate::scan::provider::scan_of;
 use crate::stack::with_room;
 use crate::transaction::Transaction;
+use crate::transaction::freezing::Pace;
+use crate::transaction::hot_segments::HotSegments;
 use crate::transaction::scope::Scope;
 use crate::workers::{Task, Workers, WorkersOf};
 
@@ -72,6 +74,8 @@ pub struct TaskRunner {
     database: Weak<SqlDatabase>,
     /// Transactions that retain states, and since when; the oldest first.
     retained: Mutex<VecDeque<(Instant, Retaining)>>,
+    /// Segments that scans of tasks have met, and that could be frozen.
+    hot: Arc<HotSegments>,
 }
 
 /// A transaction that retains states.
@@ -85,7 +89,8 @@ pub struct RunningTask {
 impl TaskRunner {
     /// One that retains nothing yet.
     pub fn new(database: &Arc<SqlDatabase>) -> Self {
-        Self { database: Arc::downgrade(database), retained: Mutex::default() }
+        let database = Arc::downgrade(database);
+        Self { database, retained: Mutex::default(), hot: Arc::default() }
     }
 
     /// From now on queries of the database that read much have stages, whose tasks these run. Once
@@ -112,6 +117,25 @@ impl TaskRunner {
         // The one before those keeps what was begun within the time.
         while retained.get(1).is_some_and(|(since, _)| now.duration_since(*since) > RETAINED) {
             retained.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Makes columns of rows that tasks have read and nobody seems to change, as queries do after
+    /// their last row where the setting `freeze` says so, and for no longer than this time but for
+    /// the first segment, which takes about 20 ms.
+    ///
+    /// # Errors
+    /// If the database is closed. What cannot be frozen stays as it is.
+    pub fn freeze_what_was_read(&self, time: Duration) -> Result<()> {
+        let database = self.database()?;
+        let cancel = Cancel::of(&database.budget);
+        let mut pace = Pace::within(time, &cancel);
+        for segment in self.hot.take() {
+            if !pace.goes_on() {
+                break;
+            }
+            segment.freeze(database.engine());
         }
         Ok(())
     }
@@ -145,14 +169,16 @@ impl TaskRunner {
         let cancel = Cancel::of(&database.budget);
         cancel.begin(Limits { query_memory: defaults.query_memory, ..Limits::default() });
         let threads = defaults.query_threads;
+        let hot = (defaults.freezing != Freezing::Off).then_some(&self.hot);
         let transaction = {
             let retained = self.retained();
             let begun = retained.iter().rev().find_map(|(_, retaining)| {
                 let since = retaining.0.read().ok()?.timestamp();
                 let timestamp = since.max(first);
                 let is_retained = timestamp <= last;
-                is_retained
-                    .then(|| Transaction::begin_at(&retaining.0, timestamp, &cancel, threads))?
+                let begin =
+                    || Transaction::begin_at(&retaining.0, timestamp, &cancel, threads, hot);
+                is_retained.then(begin)?
             });
             begun.ok_or_else(|| not_there(task.timestamp))?
         };

@@ -18,9 +18,10 @@ use super::check::{Verdict, run_for};
 use super::copy::Copy;
 
 /// Those that are built together.
-pub(super) const TOGETHER: [&str; 6] = [
+pub(super) const TOGETHER: [&str; 7] = [
     "remanent-join-order",
     "remanent-sql",
+    "remanent-workers",
     "remanent-server",
     "remanent-shell",
     "remanent-cli",

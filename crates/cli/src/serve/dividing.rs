@@ -18,6 +18,8 @@ use crate::outcome::Failure;
 
 /// How often states are retained anew.
 const RETAINED_AFTER: Duration = Duration::from_millis(500);
+/// How long rows are made columns then, which takes a part of this thread's time alone.
+const FREEZING: Duration = Duration::from_millis(100);
 
 /// What divides queries, whatever database is open.
 pub(super) struct Dividing {
@@ -88,11 +90,12 @@ pub(super) struct Divided {
 }
 
 impl Divided {
-    /// Retains states anew, if it is time to.
+    /// Retains states anew, if it is time to, and makes columns of what tasks have read.
     pub(super) fn look(&mut self) {
         if self.retained.elapsed() >= RETAINED_AFTER {
             self.retained = Instant::now();
-            if let Err(error) = self.runner.retain_states() {
+            let retained = self.runner.retain_states();
+            if let Err(error) = retained.and_then(|()| self.runner.freeze_what_was_read(FREEZING)) {
                 tracing::warn!(%error, "tasks of other replicas may not be run");
             }
         }

@@ -26,6 +26,8 @@ pub(crate) struct LogSettings {
     pub(crate) keep: bool,
     /// So many bytes of the log are kept in any case.
     pub(crate) keep_bytes: u64,
+    /// Whether rows that seem to have come as columns become columns where they are repeated.
+    pub(crate) repeats_columns: bool,
     /// Whether rows are logged as they were before they were changed; as until now, if it was not
     /// said.
     pub(crate) old_rows: Option<bool>,

@@ -280,6 +280,11 @@ impl Log {
         self.settings.keep
     }
 
+    /// Whether rows that seem to have come as columns become columns where they are repeated.
+    pub(crate) fn repeats_columns(&self) -> bool {
+        self.settings.repeats_columns
+    }
+
     /// Fails if the log has.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {

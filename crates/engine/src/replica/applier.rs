@@ -84,7 +84,7 @@ impl Applier {
             _ => self.place.insert(FeedPlace::open(log, self.applied, end)?),
         };
         let mut applied = Applied::default();
-        let mut replay = Replay::new(db).watched();
+        let mut replay = Replay::new(db).watched().freezing(log.repeats_columns());
         while let Some(commit) = place.next_commit(log, end)? {
             // An image, or an attempt before this one, may have had it.
             if commit.timestamp <= db.newest_timestamp() {

@@ -5,6 +5,7 @@
 //! inserted since its snapshot. Whether all other snapshots see them, too, and nobody is changing
 //! one, is found out by whoever freezes it; that costs no more than looking at its rows again.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use remanent_engine::{FrozenRows, Row, SEGMENT_ROWS};
@@ -40,6 +41,12 @@ impl HotSegments {
         if noted.len() < NOTED_MAX && !noted.iter().any(is_it) {
             noted.push(Segment { table: Arc::clone(table), number });
         }
+    }
+}
+
+impl fmt::Debug for HotSegments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HotSegments").finish_non_exhaustive()
     }
 }
 

@@ -72,16 +72,17 @@ impl Transaction {
     }
 
     /// Begins to read the state at a timestamp that another transaction retains; `None` if it does
-    /// not, or there can be none.
+    /// not, or there can be none. Scans note in `hot`, if that is there, what could be frozen.
     pub(crate) fn begin_at(
         retaining: &OwnedTransaction,
         timestamp: u64,
         cancel: &Arc<Cancel>,
         threads: usize,
+        hot: Option<&Arc<HotSegments>>,
     ) -> Option<Arc<Self>> {
         let owned = retaining.begin_read_at(timestamp).ok()?;
-        let cancel = Arc::clone(cancel);
-        Some(Arc::new(Self { owned, cancel, hot: None, threads, beside: None }))
+        let (cancel, hot) = (Arc::clone(cancel), hot.cloned());
+        Some(Arc::new(Self { owned, cancel, hot, threads, beside: None }))
     }
 
     /// One that sees the same, for another thread; `None` if there can be none.

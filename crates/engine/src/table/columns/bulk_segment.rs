@@ -22,6 +22,7 @@ use crate::memory::retire::Retired;
 use crate::memory::{AllocationClass, Allocator, Memory, Ref};
 use crate::snapshot::{FinalStamp, Snapshot};
 use crate::table::read::read_set::ReadSet;
+use crate::table::rows::row::RowId;
 use crate::table::rows::segment::{
     CHUNKS, Directory, ROWS_MAX, SEGMENT_SHIFT, Segment, chunk_len, locate,
 };
@@ -30,27 +31,37 @@ use crate::table::table::TableAt;
 /// Rows of a segment: so many at a time are frozen.
 pub const SEGMENT_ROWS: usize = 1 << SEGMENT_SHIFT;
 
-/// At most so many rows, encoded.
-pub(crate) struct EncodedRows(EncodedBlock);
+/// At most so many rows, encoded, and the row id that the first of them has to have, if any.
+pub(crate) struct EncodedRows {
+    block: EncodedBlock,
+    first: Option<RowId>,
+}
 
 impl EncodedRows {
     /// Encodes rows, each as its bytes; `None` if they are too large for a segment.
     pub(crate) fn new(layout: &RowLayout, rows: &[Option<&[u8]>]) -> Option<Self> {
-        EncodedBlock::of_rows(layout, rows).map(Self)
+        EncodedBlock::of_rows(layout, rows).map(|block| Self { block, first: None })
+    }
+
+    /// Under the row ids from this one on, which is the first of a segment; nowhere else.
+    pub(crate) fn to(self, first: Option<RowId>) -> Self {
+        Self { first, ..self }
     }
 
     /// How many rows they are.
     pub(crate) fn count(&self) -> u32 {
-        self.0.live()
+        self.block.live()
     }
 }
 
 impl<'m> TableAt<'m> {
-    /// Inserts a bulk segment, in no index yet; its first row. Leaves a reservation of room in the
-    /// retire queue behind.
+    /// Inserts a bulk segment, in no index yet; its first row. If that has to be a certain one,
+    /// nobody else inserts rows into the table. Leaves a reservation of room in the retire queue
+    /// behind.
     ///
     /// # Errors
-    /// `LimitReached` if there are no row ids left, or memory; then nothing changed.
+    /// `LimitReached` if there are no row ids left, or those that they have to have are given out,
+    /// or memory; then nothing changed.
     pub(crate) fn insert_bulk_segment(
         &self,
         alloc: Allocator<'m>,
@@ -59,15 +70,16 @@ impl<'m> TableAt<'m> {
     ) -> Result<u32> {
         let queue = &alloc.cache.retired;
         queue.reserve(alloc, AllocationClass::Normal)?;
-        self.put_segment(alloc, snapshot.own, &rows.0).inspect_err(|_| queue.release())
+        self.put_segment(alloc, snapshot.own, rows).inspect_err(|_| queue.release())
     }
 
-    fn put_segment(&self, alloc: Allocator<'m>, own: u64, encoded: &EncodedBlock) -> Result<u32> {
+    fn put_segment(&self, alloc: Allocator<'m>, own: u64, rows: &EncodedRows) -> Result<u32> {
         let directory = self.directory();
-        let block = put_block(alloc, encoded)?;
+        let number = rows.first.map(|first| first.0 >> SEGMENT_SHIFT);
+        let block = put_block(alloc, &rows.block)?;
         let free_block = || FrozenSegment::free_block(alloc, block);
-        let bitmaps = Bitmaps::allocate(alloc, encoded.rows()).inspect_err(|_| free_block())?;
-        if let Some(number) = directory.refill_void(self.memory, block, bitmaps, own) {
+        let bitmaps = Bitmaps::allocate(alloc, rows.block.rows()).inspect_err(|_| free_block())?;
+        if let Some(number) = directory.refill_void(self.memory, block, bitmaps, own, number) {
             return Ok(number << SEGMENT_SHIFT);
         }
         let frozen = FrozenSegment::create(alloc, block, bitmaps, own).inspect_err(|_| {
@@ -76,8 +88,11 @@ impl<'m> TableAt<'m> {
         })?;
         let append = || {
             alloc.cache.moved.make_room(alloc, CHUNKS as u64, AllocationClass::Normal)?;
-            directory.give_back_rest(alloc)?;
-            directory.append(alloc, frozen)
+            match number {
+                Some(number) => directory.extend(alloc, u64::from(number) << SEGMENT_SHIFT)?,
+                None => directory.give_back_rest(alloc)?,
+            }
+            directory.append(alloc, frozen, number)
         };
         let number = loop {
             let appended = append().inspect_err(|_| self.memory.get(frozen).destroy(alloc))?;
@@ -158,20 +173,29 @@ impl<'m> TableAt<'m> {
 }
 
 impl Directory {
-    /// Puts a block into a segment that is aborted and was freed; the segment's number, if there is
-    /// one.
+    /// Whether the row ids of the segment that begins with this one are not given out: all are
+    /// behind the limit, or it is aborted and was freed.
+    pub(crate) fn is_vacant(&self, memory: &Memory, first: u32) -> bool {
+        u64::from(first) >= self.limit()
+            || self.frozen(memory, first).is_some_and(FrozenSegment::is_empty)
+    }
+
+    /// Puts a block into a segment that is aborted and was freed, with this number if that is said;
+    /// the segment's number, if there is one.
     fn refill_void(
         &self,
         memory: &Memory,
         block: BlockAt,
         bitmaps: Bitmaps,
         own: u64,
+        wanted: Option<u32>,
     ) -> Option<u32> {
         let _latched = self.latch.lock();
         let freed =
             |number| self.segment(memory, number)?.frozen(memory).filter(|it| it.is_empty());
         let numbers = 0..(self.limit() >> SEGMENT_SHIFT) as u32;
-        let (number, frozen) = numbers.into_iter().find_map(|it| Some((it, freed(it)?)))?;
+        let mut numbers = numbers.filter(|it| wanted.is_none_or(|wanted| wanted == *it));
+        let (number, frozen) = numbers.find_map(|it| Some((it, freed(it)?)))?;
         frozen.refill(memory, block, bitmaps, own);
         Some(number)
     }
@@ -197,10 +221,22 @@ impl Directory {
 
     /// Puts a frozen segment behind all row ids that were given out, and gives those out that are
     /// in it; its number, or `None` if they do not end where a segment does.
-    fn append(&self, alloc: Allocator<'_>, frozen: Ref<FrozenSegment>) -> Result<Option<u32>> {
+    ///
+    /// # Errors
+    /// `LimitReached` if it would have another number than `wanted`, or too large a one; memory.
+    fn append(
+        &self,
+        alloc: Allocator<'_>,
+        frozen: Ref<FrozenSegment>,
+        wanted: Option<u32>,
+    ) -> Result<Option<u32>> {
         let _latched = self.latch.lock();
         let next = self.next.load(Acquire);
         let end = next + SEGMENT_ROWS as u64;
+        if wanted.is_some_and(|wanted| u64::from(wanted) << SEGMENT_SHIFT != next) {
+            return Err(Error::new(ErrorKind::LimitReached)
+                .because("the row ids of the segment are given out"));
+        }
         if !next.is_multiple_of(SEGMENT_ROWS as u64) {
             return Ok(None);
         }

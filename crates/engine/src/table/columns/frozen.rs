@@ -513,13 +513,20 @@ impl<'m> TableAt<'m> {
         Ok(Some(pin))
     }
 
-    /// Whether a row id is in use: by a version, or by a row that is as it was frozen.
+    /// Whether a row id is in use: by a version, by a row that is as it was frozen, or by what was
+    /// taken back as a whole segment and is not freed yet.
     pub(crate) fn is_taken(&self, row: u32) -> bool {
         if u64::from(row) >= self.directory().limit() {
             return false;
         }
         let word = self.directory().word(self.memory, row);
-        last_of(word) != 0 || is_frozen(word) && self.frozen_row(row).is_some()
+        if last_of(word) != 0 {
+            return true;
+        }
+        let waits = |frozen: &FrozenSegment| frozen.is_aborted() && !frozen.is_empty();
+        is_frozen(word)
+            && (self.frozen_row(row).is_some()
+                || self.directory().frozen(self.memory, row).is_some_and(waits))
     }
 }
 

@@ -256,15 +256,24 @@ impl Directory {
     /// # Errors
     /// As [`Directory::allocate`].
     pub(crate) fn claim(&self, alloc: Allocator<'_>, row: u32) -> Result<()> {
+        self.extend(alloc, u64::from(row) + 1)?;
+        self.open_gap(alloc, row)
+    }
+
+    /// Sees to it that there are slots for all row ids below this one, as [`Directory::claim`].
+    ///
+    /// # Errors
+    /// As [`Directory::allocate`].
+    pub(in crate::table) fn extend(&self, alloc: Allocator<'_>, limit: u64) -> Result<()> {
         let mut next = self.next.load(Relaxed);
-        while next <= u64::from(row) {
+        while next < limit {
             if locate(next as u32).1 == 0 {
                 self.make_chunk(alloc, next as u32)?;
             }
             next += 1;
             self.next.store(next, Release);
         }
-        self.open_gap(alloc, row)
+        Ok(())
     }
 
     /// Makes the list of free rows anew: all that have no version, the lowest first. Nobody else

@@ -231,25 +231,53 @@ impl WriteTransaction<'_> {
         })
     }
 
+    /// Inserts rows that are encoded, as many as a segment has, as columns under the row ids from
+    /// this one on; `false` if these are given out, or the columns find no room: then nothing
+    /// changed.
+    ///
+    /// # Errors
+    /// As [`WriteTransaction::insert_values`]; then some rows may be inserted.
+    pub(crate) fn insert_segment_at(
+        &self,
+        table: &Table,
+        first: RowId,
+        rows: &[Option<&[u8]>],
+    ) -> Result<bool> {
+        Ok(self.place_segment(table, rows, Some(first))?.is_some())
+    }
+
     /// Inserts as many rows as a segment has: as columns, and returns the first; or if those would
     /// be too large for one, or there is no room for them side by side, as rows.
     fn insert_part(&self, table: &Table, rows: &Arena) -> Result<Option<RowId>> {
-        let slices = rows.slices();
-        let Some(columns) = EncodedRows::new(&table.core.layout, &slices) else {
-            return self.insert_encoded(table, rows).map(|()| None);
-        };
+        let first = self.place_segment(table, &rows.slices(), None)?;
+        if first.is_none() {
+            self.insert_encoded(table, rows)?;
+        }
+        Ok(first)
+    }
+
+    /// Inserts rows as columns, under row ids from `at` on if that is said, and into the indexes:
+    /// the first of them; `None` if the columns are too large, or find no room there.
+    fn place_segment(
+        &self,
+        table: &Table,
+        rows: &[Option<&[u8]>],
+        at: Option<RowId>,
+    ) -> Result<Option<RowId>> {
+        let columns = EncodedRows::new(&table.core.layout, rows);
+        let Some(columns) = columns.map(|columns| columns.to(at)) else { return Ok(None) };
         let (placed, count) = (self.change_segment(table, &columns), columns.count());
         drop(columns);
         let first = match placed {
             Ok(first) => first,
             Err(error) if error.is_out_of_memory() || error.kind() == ErrorKind::LimitReached => {
-                return self.insert_encoded(table, rows).map(|()| None);
+                return Ok(None);
             }
             Err(error) => return Err(error),
         };
         let alloc = self.change_context(table)?.1;
         let batch = RowBatch::new(alloc, count as usize)?;
-        let bulk = Some(BulkRows { first, rows: &slices });
+        let bulk = Some(BulkRows { first, rows });
         let mut batches = Batches { tx: self, table, batch, bulk, count: 0 };
         for row in first..first + count {
             batches.push(Change::new(row, 0))?;

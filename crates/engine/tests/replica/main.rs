@@ -1,123 +1,18 @@
 //! A database as a replica: entries that one makes are another's, byte for byte, and whoever reads
 //! beside what applies them sees whole commits at the leader's timestamps.
 
-use std::path::{Path, PathBuf};
+mod columns;
+mod node;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use remanent_engine::schema::*;
 use remanent_engine::{
-    Applier, ChangeKind, Database, DefinitionWatch, Durability, EntryId, ErrorKind, Folder,
-    Options, Replica, RowId, Table, TransactionOptions,
+    Applier, ChangeKind, Database, DefinitionWatch, Durability, EntryId, ErrorKind, Replica, RowId,
+    TransactionOptions,
 };
 
-/// Folders of replicas, which go at the end.
-struct Home {
-    path: PathBuf,
-}
-
-impl Home {
-    fn new(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        Self { path }
-    }
-
-    fn folder(&self, name: &str) -> Arc<Folder> {
-        Arc::new(Folder::create(self.path.join(name)).expect("a folder"))
-    }
-
-    fn open(&self, name: &str) -> Node {
-        self.open_cut(name, None)
-    }
-
-    fn open_cut(&self, name: &str, last: Option<u64>) -> Node {
-        let db = Database::open_replica(self.folder(name), options(), last).expect("a replica");
-        let applier = Applier::new(&db).expect("an applier");
-        Node { db: Arc::new(db), applier }
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
-}
-
-fn options() -> Options {
-    Options::new()
-        .budget(64 << 20)
-        .durability(Durability::Buffered)
-        .log_file_size(64 << 10)
-        .checkpoint_after(0)
-}
-
-/// A replica, and what applies to it.
-struct Node {
-    db: Arc<Database>,
-    applier: Applier,
-}
-
-impl Node {
-    fn last(&self) -> u64 {
-        self.replica().last().index
-    }
-
-    fn replica(&self) -> Replica<'_> {
-        Replica::of(&self.db).expect("a replica")
-    }
-
-    /// Gets what another has more, and applies it.
-    fn follow(&mut self, other: &Node) {
-        self.get(other, other.last());
-        self.apply(other.last());
-    }
-
-    fn get(&self, other: &Node, upto: u64) {
-        for index in self.last() + 1..=upto {
-            let entry = other.replica().entry(index).expect("to be read").expect("to be held");
-            self.replica().append(&[entry]).expect("to be appended");
-        }
-    }
-
-    fn apply(&mut self, index: u64) {
-        self.replica().note_replicated(index);
-        self.applier.apply(&self.db, index).expect("to be applied");
-    }
-
-    /// All rows of a table, with their numbers.
-    fn rows(&self, table: &str) -> Vec<(RowId, Vec<u8>)> {
-        let table = self.db.table(table).expect("a table");
-        let tx = self.db.begin_read().expect("to begin");
-        let rows = tx.scan(&table).expect("to scan");
-        rows.map(|row| (row.id(), row.bytes().to_vec())).collect()
-    }
-}
-
-fn schema(name: &str) -> TableSchema {
-    TableSchema::new(name)
-        .column("number", ColumnType::U32)
-        .column("text", ColumnType::STRING)
-        .primary_key(["number"])
-}
-
-fn insert(db: &Database, table: &Table, number: u32) {
-    db.write(|tx| tx.insert_values(table, &[Some(number.into()), Some("some text".into())]))
-        .expect("to be inserted");
-}
-
-/// A leader in term 1, and a follower, with one table `T`.
-fn pair(home: &Home) -> (Node, Node, Table) {
-    Replica::found(home.folder("a"), options(), b"members").expect("a group");
-    let leader = home.open("a");
-    leader.replica().copy_to(&*home.folder("b")).expect("a copy");
-    leader.replica().lead(1).expect("to lead");
-    let table = leader.db.create_table(schema("T")).expect("a table");
-    let mut follower = home.open("b");
-    leader.replica().write().expect("to be written");
-    follower.follow(&leader);
-    (leader, follower, table)
-}
+use node::{Home, Node, insert, options, pair, schema};
 
 #[test]
 fn a_follower_has_the_rows_and_timestamps_of_its_leader() {
