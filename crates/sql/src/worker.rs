@@ -41,6 +41,8 @@ const RETAINED: Duration = Duration::from_secs(1);
 const STATE_WAIT_MAX: Duration = Duration::from_secs(2);
 /// How often it looks.
 const LOOK_AFTER: Duration = Duration::from_millis(1);
+/// How long a task that was begun may take to be started: whoever sent it may be gone.
+const START_MAX: Duration = Duration::from_secs(10);
 /// Levels of operators and expressions that a task has room for.
 const LEVELS: usize = 500;
 
@@ -74,6 +76,8 @@ pub struct TaskRunner {
     database: Weak<SqlDatabase>,
     /// Transactions that retain states, and since when; the oldest first.
     retained: Mutex<VecDeque<(Instant, Retaining)>>,
+    /// Tasks that were begun and may not have ended, and when.
+    tasks: Mutex<Vec<(Instant, Weak<RunningTask>)>>,
     /// Segments that scans of tasks have met, and that could be frozen.
     hot: Arc<HotSegments>,
 }
@@ -81,16 +85,21 @@ pub struct TaskRunner {
 /// A transaction that retains states.
 struct Retaining(OwnedTransaction);
 
-/// A task that runs in this process.
+/// A task that runs in this process. It keeps its transaction no longer than its rows are asked
+/// for, though whoever knows it may do so for minutes.
 pub struct RunningTask {
-    scope: Arc<Scope>,
+    state: Arc<SessionState>,
+    cancel: Arc<Cancel>,
+    /// What it is to run in, until it is started.
+    scope: Mutex<Option<Arc<Scope>>>,
 }
 
 impl TaskRunner {
     /// One that retains nothing yet.
     pub fn new(database: &Arc<SqlDatabase>) -> Self {
         let database = Arc::downgrade(database);
-        Self { database, retained: Mutex::default(), hot: Arc::default() }
+        let (retained, tasks) = Default::default();
+        Self { database, retained, tasks, hot: Arc::default() }
     }
 
     /// From now on queries of the database that read much have stages, whose tasks these run. Once
@@ -114,6 +123,13 @@ impl TaskRunner {
         let mut retained = self.retained();
         let now = Instant::now();
         retained.push_back((now, Retaining(begun)));
+        self.tasks().retain(|(since, task)| {
+            let task = task.upgrade();
+            // Who has sent one and has not asked for its rows since does not want them.
+            let is_late = now.duration_since(*since) > START_MAX;
+            task.iter().filter(|_| is_late).for_each(|task| drop(task.take_scope()));
+            task.is_some()
+        });
         // The one before those keeps what was begun within the time.
         while retained.get(1).is_some_and(|(since, _)| now.duration_since(*since) > RETAINED) {
             retained.pop_front();
@@ -140,9 +156,16 @@ impl TaskRunner {
         Ok(())
     }
 
-    /// Retains nothing any longer.
+    /// Retains nothing any longer, and stops the tasks that run: the database is about to be
+    /// closed.
     pub fn release_states(&self) {
         self.retained().clear();
+        for (_, task) in self.tasks().drain(..) {
+            if let Some(task) = task.upgrade() {
+                drop(task.take_scope());
+                task.cancel.end();
+            }
+        }
     }
 
     /// Begins a task: waits until the state that it reads is there.
@@ -183,7 +206,10 @@ impl TaskRunner {
             begun.ok_or_else(|| not_there(task.timestamp))?
         };
         let state = Arc::new(database.state.clone());
-        Ok(Arc::new(RunningTask { scope: Scope::of_task(&state, &transaction, LEVELS, task) }))
+        let scope = Scope::of_task(&state, &transaction, LEVELS, task);
+        let task = Arc::new(RunningTask { state, cancel, scope: Mutex::new(Some(scope)) });
+        self.tasks().push((Instant::now(), Arc::downgrade(&task)));
+        Ok(task)
     }
 
     /// The scan that another replica has sent.
@@ -212,6 +238,10 @@ impl TaskRunner {
     fn database(&self) -> Result<Arc<SqlDatabase>> {
         let database = self.database.upgrade();
         database.ok_or_else(|| Error::new(SqlState::WRONG_STATE, "the database is closed"))
+    }
+
+    fn tasks(&self) -> MutexGuard<'_, Vec<(Instant, Weak<RunningTask>)>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn retained(&self) -> MutexGuard<'_, VecDeque<(Instant, Retaining)>> {
@@ -256,7 +286,7 @@ impl ScanParts {
 impl RunningTask {
     /// What plans of this task are made with.
     pub fn state(&self) -> &SessionState {
-        &self.scope.state
+        &self.state
     }
 
     /// The operator that runs a stage as this task, with our operators.
@@ -264,8 +294,14 @@ impl RunningTask {
         Arc::new(TaskExec { task: Arc::clone(self), stage })
     }
 
+    fn take_scope(&self) -> Option<Arc<Scope>> {
+        self.scope.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     fn start(&self, stage: Arc<dyn ExecutionPlan>) -> PlanResult<SendableRecordBatchStream> {
-        let scope = Arc::clone(&self.scope);
+        let scope = self.take_scope().ok_or_else(|| {
+            Error::new(SqlState::WRONG_STATE, "the task runs already, or was not asked for in time")
+        })?;
         let mut stream = {
             let _entered = scope.enter();
             with_room(LEVELS, || stages::here(&stage, scope.task()))?

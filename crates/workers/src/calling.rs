@@ -4,12 +4,14 @@
 //! batches on a channel. When nobody reads any more the channel is closed, and so are the
 //! connections' streams; then the replicas stop as well.
 
+mod reach;
+
 use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
@@ -36,15 +38,19 @@ use tonic::transport::{Channel, Endpoint, Uri};
 use url::Url;
 
 use crate::codec::Codec;
-use crate::group::{BETWEEN, Connect, FUNCTIONS, Group, HEADERS};
+use crate::group::{BETWEEN, Connect, FUNCTIONS, Group, HEADERS, cannot};
 use crate::serving;
+use reach::LeftAlone;
 
 /// Batches that have come and nobody has read.
 const BATCHES_MAX: usize = 16;
 /// How long until whoever reads can look whether to stop.
 const LOOK_AFTER: Duration = Duration::from_millis(20);
-/// How long a replica is left alone that could not be reached.
-const LEFT_ALONE: Duration = Duration::from_secs(2);
+/// How long a connection may take.
+const CONNECT_MAX: Duration = Duration::from_secs(1);
+/// After so long without a byte a replica is asked whether it is there, and has so long to answer.
+const ASKED_AFTER: Duration = Duration::from_secs(1);
+const ANSWER_MAX: Duration = Duration::from_secs(10);
 
 /// The replicas of a group as workers of each other.
 #[derive(Clone)]
@@ -59,8 +65,7 @@ struct Shared {
     channels: Channels,
     runtime: Handle,
     rows_min: usize,
-    /// Until when replicas are left alone.
-    left_alone: Mutex<Option<Instant>>,
+    left_alone: LeftAlone,
 }
 
 impl Replicas {
@@ -74,10 +79,26 @@ impl Replicas {
         rows_min: usize,
     ) -> Self {
         let worker = serving::worker(Arc::clone(&runner), Arc::clone(&group));
-        let channels = Channels { connect, open: Arc::default() };
-        let left_alone = Mutex::default();
+        let left_alone = LeftAlone::default();
+        let channels = Channels { connect, open: Arc::default(), left_alone: left_alone.clone() };
         let shared = Shared { runner, group, worker, channels, runtime, rows_min, left_alone };
         Self { shared: Arc::new(shared) }
+    }
+}
+
+impl Shared {
+    /// The other replicas, but for those that are left alone.
+    fn others(&self) -> Vec<String> {
+        self.left_alone.others(self.group.others())
+    }
+
+    /// Leaves those alone of which an error says that they cannot take part. One of the query
+    /// itself says that of nobody.
+    fn leave_alone(&self, error: &DataFusionError) {
+        let text = error.to_string();
+        for address in self.group.others().iter().filter(|it| text.contains(&cannot(it))) {
+            self.left_alone.add(address);
+        }
     }
 }
 
@@ -89,11 +110,7 @@ impl Debug for Replicas {
 
 impl Workers for Replicas {
     fn tasks(&self) -> usize {
-        let left_alone = *self.shared.left_alone.lock().unwrap_or_else(PoisonError::into_inner);
-        match left_alone.is_some_and(|until| Instant::now() < until) {
-            true => 1,
-            false => 1 + self.shared.group.others().len(),
-        }
+        1 + self.shared.others().len()
     }
 
     fn rows_min(&self) -> usize {
@@ -107,9 +124,8 @@ impl Workers for Replicas {
         self.shared.runtime.spawn(async move {
             let ended = gather(&shared, stage, &sender).await.map(|()| None);
             if let Err(error) = &ended {
-                tracing::warn!(%error, "a stage is run by one replica alone");
-                let until = Some(Instant::now() + LEFT_ALONE);
-                *shared.left_alone.lock().unwrap_or_else(PoisonError::into_inner) = until;
+                tracing::info!(%error, "a stage is run by one replica alone");
+                shared.leave_alone(error);
             }
             let _ = sender.send(ended).await;
         });
@@ -152,7 +168,7 @@ async fn gather(
 }
 
 async fn begin(shared: &Arc<Shared>, stage: Stage) -> Result<SendableRecordBatchStream> {
-    let (own, others) = (shared.group.own(), shared.group.others());
+    let (own, others) = (shared.group.own(), shared.others());
     let addresses = std::iter::once(&own).chain(&others);
     let urls = addresses.map(|address| url_of(address)).collect::<Result<Vec<_>>>()?;
     let mut headers = HeaderMap::new();
@@ -219,6 +235,7 @@ impl WorkerResolver for Urls {
 struct Channels {
     connect: Arc<dyn Connect>,
     open: Arc<Mutex<HashMap<String, Channel>>>,
+    left_alone: LeftAlone,
 }
 
 impl Channels {
@@ -230,12 +247,17 @@ impl Channels {
         }
         let endpoint = Endpoint::try_from(url.to_string());
         let endpoint = endpoint.map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let connect = Arc::clone(&self.connect);
+        let endpoint =
+            endpoint.http2_keep_alive_interval(ASKED_AFTER).keep_alive_timeout(ANSWER_MAX);
+        let (connect, left_alone) = (Arc::clone(&self.connect), self.left_alone.clone());
         let channel = endpoint.connect_with_connector_lazy(tower::service_fn(move |uri: Uri| {
-            let connect = Arc::clone(&connect);
+            let (connect, left_alone) = (Arc::clone(&connect), left_alone.clone());
             async move {
                 let address = address_of(uri.host(), uri.port_u16());
-                Ok::<_, io::Error>(TokioIo::new(connect.connect(&address).await?))
+                let connected = tokio::time::timeout(CONNECT_MAX, connect.connect(&address)).await;
+                let connected = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+                let stream = connected.inspect_err(|_| left_alone.add(&address))?;
+                Ok::<_, io::Error>(TokioIo::new(left_alone.watch(stream, address)))
             }
         }));
         open.insert(address, channel.clone());

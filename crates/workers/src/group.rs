@@ -18,6 +18,11 @@ pub(crate) const FUNCTIONS: &str = "x-remanent-functions";
 /// That sign.
 pub(crate) const BETWEEN: &str = "|";
 
+/// What a replica says that cannot take part in a query: in another term, say.
+pub(crate) fn cannot(address: &str) -> String {
+    format!("replica {address} cannot take part")
+}
+
 /// A connection, with or without TLS.
 pub trait ByteStream: AsyncRead + AsyncWrite + Unpin + Debug + Send + 'static {}
 

@@ -24,7 +24,7 @@ use tonic::transport::Server;
 use tonic::transport::server::Connected;
 
 use crate::codec::{Codec, Decoding};
-use crate::group::{BETWEEN, ByteStream, FUNCTIONS, Group, HEADERS};
+use crate::group::{BETWEEN, ByteStream, FUNCTIONS, Group, HEADERS, cannot};
 
 /// What runs tasks here, for whoever connects.
 #[derive(Clone)]
@@ -71,16 +71,18 @@ async fn begin(
 ) -> Result<SessionState> {
     let [term, timestamp, segments] = HEADERS.map(|name| number(&context.headers, name));
     let (term, timestamp, segments) = (term?, timestamp?, segments?);
+    let refused =
+        |because: &str| DataFusionError::Execution(format!("{}: {because}", cannot(&group.own())));
     if group.term() != term {
-        let text = format!("this replica is not in the term {term} of its group");
-        return Err(DataFusionError::Execution(text));
+        return Err(refused("it is in another term of the group"));
     }
     let config = context.builder.config().get_or_insert_default();
     let place = config.get_extension::<DistributedTaskContext>();
     let place = place.ok_or_else(|| DataFusionError::Internal("a task without a place".into()))?;
     let (index, tasks) = (place.task_index, place.task_count);
     let segments = segments as usize;
-    let task = runner.begin_task(Task { index, tasks, segments, timestamp }).await?;
+    let task = Task { index, tasks, segments, timestamp };
+    let task = runner.begin_task(task).await.map_err(|error| refused(&error.to_string()))?;
     let rewriting = Arc::clone(&task);
     // Expressions are decoded with these settings, which are those of every session.
     let (ours, options) = (task.state().config_options(), config.options_mut());

@@ -219,6 +219,9 @@ fn lengthened(call: &ScalarFunction, operator: Operator) -> Option<Vec<Operator>
 /// Operations of numbers, from left to right, that fail where a result does not fit.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Checked {
+    /// The operators, one behind the other: no two functions in a plan that is sent may have one
+    /// name.
+    name: String,
     /// Each between two arguments.
     operators: Vec<Operator>,
     /// Of a chain, what it gives: whoever lengthens it need not ask all its numbers.
@@ -259,7 +262,8 @@ fn is_checked(operator: Operator, left: &DataType, right: &DataType) -> bool {
 impl Checked {
     fn new(operators: Vec<Operator>) -> Self {
         let signature = Signature::any(operators.len() + 1, Volatility::Immutable);
-        Self { operators, result: None, signature }
+        let name = operators.iter().map(Operator::to_string).collect();
+        Self { name, operators, result: None, signature }
     }
 }
 
@@ -350,13 +354,7 @@ pub(crate) fn operate(
 
 impl ScalarUDFImpl for Checked {
     fn name(&self) -> &str {
-        match self.operators.as_slice() {
-            [Operator::Plus] => "+",
-            [Operator::Minus] => "-",
-            [Operator::Divide] => "/",
-            [Operator::Multiply, ..] => "*",
-            _ => "+-",
-        }
+        &self.name
     }
 
     fn signature(&self) -> &Signature {

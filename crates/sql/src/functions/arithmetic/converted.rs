@@ -36,7 +36,7 @@ pub(crate) fn call(cast: &Cast, from: &DataType) -> Option<Expr> {
 /// The function that makes values of a type.
 pub(crate) fn to_type(to: DataType) -> ScalarUDF {
     let signature = Signature::any(1, Volatility::Immutable);
-    ScalarUDF::from(Converted { to, signature })
+    ScalarUDF::from(Converted { name: format!("cast to {to}"), to, signature })
 }
 
 /// The type of which a function makes values, if it is such a one.
@@ -73,6 +73,8 @@ fn is_signed(data_type: &DataType) -> bool {
 /// The function.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Converted {
+    /// Another one for each type: no two functions in a plan that is sent may have one name.
+    name: String,
     to: DataType,
     signature: Signature,
 }
@@ -101,7 +103,7 @@ impl Converted {
 
 impl ScalarUDFImpl for Converted {
     fn name(&self) -> &str {
-        "cast"
+        &self.name
     }
 
     fn signature(&self) -> &Signature {

@@ -64,7 +64,7 @@ struct Division {
 
 impl ScalarUDFImpl for Division {
     fn name(&self) -> &str {
-        "/"
+        "quotient"
     }
 
     fn signature(&self) -> &Signature {

@@ -149,7 +149,8 @@ fn is_strict(expr: &Expr) -> bool {
             is_arithmetic && is_strict(left) && is_strict(right)
         }
         Expr::ScalarFunction(function) => {
-            ["+", "-", "*"].contains(&function.func.name()) && function.args.iter().all(is_strict)
+            let mut signs = function.func.name().chars();
+            signs.all(|sign| "+-*".contains(sign)) && function.args.iter().all(is_strict)
         }
         _ => false,
     }
