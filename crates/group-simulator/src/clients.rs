@@ -37,7 +37,8 @@ pub(crate) struct Known {
 pub(crate) enum Act {
     /// An append with this number; when it began, and when it was acknowledged.
     Append { number: u64, begun: Instant, told: Option<Instant>, level: Durability },
-    /// A list that was read of a leader that has confirmed that it is one: so long.
+    /// A list that was read of a leader that has confirmed that it is one, or of who has asked it
+    /// what is committed: so long.
     Read { length: u64, begun: Instant },
     /// A list that was read of a follower.
     Followed { list: Vec<u64> },
@@ -101,7 +102,8 @@ pub(crate) async fn run(seed: u64, machines: Arc<Vec<Mutex<Machine>>>, known: Sh
                 Some(leader) => transfer(&mut random, &machines[leader]).await,
                 None => Ok(()),
             },
-            80..90 => read_confirmed(&machines[leader.unwrap_or(place)], &known).await,
+            80..85 => read_confirmed(&machines[leader.unwrap_or(place)], &known).await,
+            85..90 => read_newest(&machines[place], &known).await,
             _ => read_anywhere(&machines[place], &known),
         };
         if let Err(error) = done
@@ -227,6 +229,26 @@ async fn read_confirmed(machine: &Mutex<Machine>, known: &Shared) -> Result<()> 
     let Some(db) = node.database().filter(|_| node.leads()) else { return Ok(()) };
     let length = list_of(&db)?.len() as u64;
     lock(known).acts.push(Act::Read { length, begun });
+    Ok(())
+}
+
+/// Reads on any replica, once that has what the leader says is committed by now.
+async fn read_newest(machine: &Mutex<Machine>, known: &Shared) -> Result<()> {
+    let begun = Instant::now();
+    let Some(node) = machine_of(machine).node() else { return Ok(()) };
+    let newest = tokio::time::timeout(PATIENCE, node.newest_commit()).await;
+    let Ok(Ok(newest)) = newest else { return Ok(()) };
+    while begun.elapsed() < PATIENCE {
+        // Where it is opened again meanwhile, it may have less than before.
+        let Some(db) = machine_of(machine).database() else { return Ok(()) };
+        if db.newest_timestamp() >= newest {
+            let length = list_of(&db)?.len() as u64;
+            lock(known).acts.push(Act::Read { length, begun });
+            return Ok(());
+        }
+        drop(db);
+        tokio::time::sleep(LOOK_AFTER).await;
+    }
     Ok(())
 }
 

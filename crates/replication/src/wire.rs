@@ -51,13 +51,16 @@ pub(crate) enum Request {
     Join { id: NodeId, member: Member },
     /// A member is to leave.
     Leave { id: NodeId },
+    /// What has been committed by now?
+    Newest,
 }
 
 impl Request {
     /// Whether it may come from who is of no group.
     pub(crate) fn is_for_strangers(&self) -> bool {
         match self {
-            Self::Append(_) | Self::Vote(_) | Self::Fetch { .. } | Self::Sync(_) => false,
+            Self::Append(_) | Self::Vote(_) | Self::Fetch { .. } => false,
+            Self::Sync(_) | Self::Newest => false,
             Self::Status | Self::Copy | Self::Piece { .. } | Self::CopyEnd { .. } => true,
             Self::Join { .. } | Self::Leave { .. } => true,
         }
@@ -79,6 +82,8 @@ pub(crate) enum Answer {
     Elsewhere(Option<String>),
     /// It cannot be, and why.
     Refused(String),
+    /// The timestamp of the leader's newest commit.
+    Newest(u64),
 }
 
 /// The files of a copy.

@@ -135,6 +135,8 @@ pub struct SqlDatabase {
     /// Positions of the log between which nothing was committed, as a change feed has found out.
     pub(crate) nothing_between: Mutex<(u64, u64)>,
     /// What sessions begin with.
+    /// When the leader of its group was asked last.
+    asked: Mutex<Option<replica::Asked>>,
     freezing: Mutex<Freezing>,
     query_threads: AtomicUsize,
     /// 0 is no limit.
@@ -179,6 +181,7 @@ impl SqlDatabase {
             has_led: AtomicBool::new(false),
             is_stale: AtomicBool::new(false),
             nothing_between: Mutex::default(),
+            asked: Mutex::default(),
             freezing: Mutex::default(),
             query_threads: AtomicUsize::new(1),
             query_memory: AtomicUsize::new(0),

@@ -204,6 +204,8 @@ states! {
     CANCELLED = "57014";
     /// The server ends.
     SHUTDOWN = "57P01";
+    /// The group cannot be asked now.
+    NOT_NOW = "57P03";
     /// A session without a statement for too long.
     IDLE_SESSION = "57P05";
     /// Reading or writing a file failed.

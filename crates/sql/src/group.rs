@@ -8,10 +8,22 @@ use std::fmt::Debug;
 /// all before it.
 pub const READ_AFTER: &str = "remanent.read_after";
 
+/// The setting that says how old what statements read may be: a time, or `off`.
+pub const MAX_STALENESS: &str = "remanent.max_staleness";
+
 /// What a server knows of the group whose replica its database is.
 pub trait Group: Debug + Send + Sync {
     /// The group as of now.
     fn view(&self) -> GroupView;
+
+    /// The position up to which everything was committed that anybody was told is, asked of the
+    /// leader now.
+    ///
+    /// # Errors
+    /// Why nobody knows, in words.
+    fn newest(&self) -> Result<u64, String> {
+        Err("nobody says how to ask the leader".to_owned())
+    }
 }
 
 /// A group, as one of its replicas sees it.

@@ -84,7 +84,7 @@ pub use changes::feed::{Change, ChangeBatch, ChangeFeed, ChangeKind, ChangedColu
 pub use copy::{Copy, CopyFormat, StatementKind};
 pub use database::{Freezing, SqlDatabase};
 pub use error::{Error, Result, SqlState, Subject};
-pub use group::{Group, GroupMember, GroupView, READ_AFTER};
+pub use group::{Group, GroupMember, GroupView, MAX_STALENESS, READ_AFTER};
 pub use limits::cancel::Cancel;
 pub use limits::heap::CountingAllocator;
 pub use limits::held::Held;

@@ -378,6 +378,11 @@ impl Group for Seen {
             members: members.collect(),
         }
     }
+
+    fn newest(&self) -> Result<u64, String> {
+        let node = self.0.upgrade().ok_or("the replica ends")?;
+        node.ask_newest_commit()
+    }
 }
 
 /// What holds, a line each.

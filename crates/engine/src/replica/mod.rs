@@ -234,6 +234,13 @@ impl<'d> Replica<'d> {
         self.group.leads()
     }
 
+    /// Whether it has led, and shows commits that no majority is known to have: others may have
+    /// taken their place, under the same timestamps, until it is opened again.
+    pub fn is_ahead(&self) -> bool {
+        let group = self.group.lock();
+        !self.group.leads() && group.entry_before(self.group.applied()).id.index > group.replicated
+    }
+
     /// Makes no entry until this is called with `false`: the group is about to make one.
     pub fn pause(&self, is_paused: bool) {
         self.group.pause(is_paused);

@@ -7,6 +7,7 @@ pub(crate) mod beginning;
 pub(crate) mod disk;
 pub(crate) mod leading;
 pub(crate) mod members;
+pub(crate) mod newest;
 pub(crate) mod service;
 pub(crate) mod unsure;
 
@@ -26,6 +27,7 @@ use tokio::task::JoinSet;
 use crate::caller::{Caller, Identity};
 use crate::copies::{Copies, Scratch, ScratchFolders, unexpected};
 use crate::entry::{Members, NodeId, Types};
+use crate::node::newest::LeaderCaller;
 use crate::node::service::Answers;
 use crate::node::unsure::Unsure;
 use crate::options::GroupOptions;
@@ -105,6 +107,7 @@ pub(crate) struct Running {
     pub(crate) wanted_on_disk: Arc<Notify>,
     pub(crate) appended: Arc<Notify>,
     pub(crate) disk_callers: tokio::sync::Mutex<HashMap<NodeId, Caller>>,
+    pub(crate) leader_caller: LeaderCaller,
     is_simulated: bool,
 }
 
@@ -497,6 +500,7 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
         wanted_on_disk: Arc::default(),
         appended,
         disk_callers: tokio::sync::Mutex::default(),
+        leader_caller: LeaderCaller::default(),
         is_simulated: around.is_simulated,
     });
     let tasks = begin_tasks(shared, &running);

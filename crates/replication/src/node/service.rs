@@ -12,6 +12,7 @@ use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse};
 
 use crate::entry::{Id, Member, NodeId, Types, Vote, entry_id};
 use crate::node::members;
+use crate::node::newest;
 use crate::node::{Running, Shared};
 use crate::state::restart::Restart;
 use crate::transport::Service;
@@ -122,6 +123,9 @@ impl Answers {
             }
             Request::Join { id, member } => members::add(running, id, member).await,
             Request::Leave { id } => members::remove(running, id).await,
+            Request::Newest => {
+                newest::confirmed(running).await.map_or_else(Answer::Refused, Answer::Newest)
+            }
             Request::Status | Request::Fetch { .. } => Answer::Status(self.status(Some(running))),
         }
     }

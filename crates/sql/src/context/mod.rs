@@ -250,8 +250,9 @@ impl StatementContext {
         if let Some(defining) = &self.defining {
             return Ok(Arc::clone(&defining.transaction));
         }
-        if writes {
-            self.check_writable()?;
+        match writes {
+            true => self.check_writable()?,
+            false => self.wait_until_fresh()?,
         }
         let Some(block) = &mut self.block else {
             let options = self.options(self.settings.isolation.engine());
@@ -278,6 +279,19 @@ impl StatementContext {
             block.transaction = Some(Arc::clone(&transaction));
         }
         Ok(transaction)
+    }
+
+    /// Sees to it that a snapshot that is taken now is no older than the session lets it be.
+    ///
+    /// # Errors
+    /// As [`SqlDatabase::wait_until_fresh`].
+    pub(crate) fn wait_until_fresh(&self) -> Result<()> {
+        let Some(staleness) = self.settings.max_staleness else { return Ok(()) };
+        let keeps = |block: &Block| block.transaction.is_some() && !block.isolation.refreshes();
+        match self.block.as_ref().is_some_and(keeps) {
+            true => Ok(()),
+            false => self.database.wait_until_fresh(staleness, &self.cancel),
+        }
     }
 
     /// Checks that the next statement may change something.

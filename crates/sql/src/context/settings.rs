@@ -14,7 +14,7 @@ use super::StatementContext;
 use super::block::{Block, Level};
 use crate::database::{Defaults, Freezing};
 use crate::error::{Error, Result, SqlState};
-use crate::group::READ_AFTER;
+use crate::group::{MAX_STALENESS, READ_AFTER};
 use crate::limits::cancel::Limits;
 use crate::names::PUBLIC;
 use crate::result::answer::Outcome;
@@ -70,6 +70,8 @@ pub(crate) struct Settings {
     pub(crate) statement_timeout: Option<Duration>,
     /// How long a statement at READ COMMITTED waits for rows that others have changed.
     pub(crate) lock_timeout: Option<Duration>,
+    /// How old what statements read may be, if that is said.
+    pub(crate) max_staleness: Option<Duration>,
     /// How long a transaction block may be without a statement.
     pub(crate) idle_timeout: Option<Duration>,
     /// The same outside a block.
@@ -163,6 +165,7 @@ impl Default for Settings {
             defaults: Defaults::default(),
             statement_timeout: None,
             lock_timeout: None,
+            max_staleness: None,
             idle_timeout: None,
             idle_session_timeout: None,
             search_path: vec![PUBLIC.to_owned()],
@@ -202,6 +205,7 @@ impl Settings {
             "query_memory" => bytes_text(self.query_memory),
             "statement_timeout" => millis(self.statement_timeout),
             "lock_timeout" => millis(self.lock_timeout),
+            MAX_STALENESS => self.max_staleness.map_or("off".to_owned(), |it| millis(Some(it))),
             IDLE_TIMEOUT => millis(self.idle_timeout),
             IDLE_SESSION_TIMEOUT => millis(self.idle_session_timeout),
             "search_path" => self.search_path.join(", "),
@@ -229,6 +233,7 @@ impl Settings {
             IDLE_TIMEOUT,
             IDLE_SESSION_TIMEOUT,
             "lock_timeout",
+            MAX_STALENESS,
             "plan_cache_mode",
             "query_memory",
             "query_threads",
@@ -281,6 +286,11 @@ impl Settings {
             }
             "statement_timeout" => self.statement_timeout = timeout(&value).ok_or_else(bad)?,
             "lock_timeout" => self.lock_timeout = timeout(&value).ok_or_else(bad)?,
+            MAX_STALENESS => {
+                let is_off = value.eq_ignore_ascii_case("off");
+                let time = if is_off { None } else { Some(duration(&value).ok_or_else(bad)?) };
+                self.max_staleness = time;
+            }
             IDLE_TIMEOUT => self.idle_timeout = timeout(&value).ok_or_else(bad)?,
             IDLE_SESSION_TIMEOUT => self.idle_session_timeout = timeout(&value).ok_or_else(bad)?,
             "search_path" => {
@@ -343,6 +353,7 @@ impl Settings {
             "query_memory" => self.query_memory = self.defaults.query_memory,
             "statement_timeout" => self.statement_timeout = None,
             "lock_timeout" => self.lock_timeout = None,
+            MAX_STALENESS => self.max_staleness = None,
             IDLE_TIMEOUT => self.idle_timeout = None,
             IDLE_SESSION_TIMEOUT => self.idle_session_timeout = None,
             "search_path" => self.search_path = initial.search_path,

@@ -5,9 +5,9 @@
 //! whoever has read nothing yet waits for the catalog that fits.
 
 use std::fmt::Debug;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
 
 use remanent_engine::{DefinitionWatch, Replica};
 
@@ -25,12 +25,19 @@ const LOOK_AFTER: Duration = Duration::from_millis(20);
 const READ_AGAIN_MAX: u32 = 100;
 const READ_AGAIN_AFTER: Duration = Duration::from_millis(1);
 
+/// What the leader said is committed, and when it was asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    at: Instant,
+    position: u64,
+}
+
 impl SqlDatabase {
     /// Says of which group it is a replica: who may not change anything here learns who leads.
     ///
     /// # Examples
     /// ```
-    /// use std::sync::Arc;
+    /// use std::sync::{Arc, PoisonError};
     /// use remanent_sql::{Group, GroupView, SqlDatabase};
     /// #[derive(Debug)]
     /// struct Alone;
@@ -90,17 +97,52 @@ impl SqlDatabase {
     /// # Errors
     /// `CANCELLED`; `LOCK_NOT_AVAILABLE` if it does not come.
     pub(crate) fn wait_for_position(&self, position: u64, cancel: &Cancel) -> Result<()> {
-        let mut waited = Duration::ZERO;
-        while !self.engine.wait_for_timestamp(position, LOOK_AFTER) {
+        let began = Instant::now();
+        // Who was deposed shows commits of its own, and other ones have their timestamps.
+        let is_ahead = || Replica::of(&self.engine).is_ok_and(|replica| replica.is_ahead());
+        while !self.engine.wait_for_timestamp(position, LOOK_AFTER) || is_ahead() {
             cancel.check()?;
-            waited += LOOK_AFTER;
-            if waited >= POSITION_WAIT_MAX || self.takes_changes() {
+            if is_ahead() {
+                std::thread::sleep(LOOK_AFTER);
+            }
+            if began.elapsed() >= POSITION_WAIT_MAX || self.takes_changes() {
                 let text = format!("the commit at position {position} has not come here");
                 let hint = "Read where it was committed, or try again.";
                 return Err(Error::new(SqlState::LOCK_NOT_AVAILABLE, text).hint(hint));
             }
         }
         Ok(())
+    }
+
+    /// Sees to it that whoever begins to read sees nothing older than this time ago: unless that is
+    /// known, the leader is asked what is committed, and that is waited for. Others that ask
+    /// meanwhile have the answer, too.
+    ///
+    /// # Errors
+    /// `NOT_NOW` if the leader cannot be asked; as [`SqlDatabase::wait_for_position`].
+    pub(crate) fn wait_until_fresh(&self, staleness: Duration, cancel: &Cancel) -> Result<()> {
+        let Some(group) = self.group.get().filter(|_| Replica::of(&self.engine).is_ok()) else {
+            return Ok(());
+        };
+        let wanted = Instant::now();
+        let position = {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_fresh = |asked: &Asked| asked.at + staleness >= wanted;
+            match asked.filter(is_fresh) {
+                Some(asked) => asked.position,
+                None => {
+                    cancel.check()?;
+                    let at = Instant::now();
+                    let position = group.newest().map_err(|why| {
+                        let text = "nobody knows what is committed by now";
+                        Error::new(SqlState::NOT_NOW, text).detail(why)
+                    })?;
+                    *asked = Some(Asked { at, position });
+                    position
+                }
+            }
+        };
+        self.wait_for_position(position, cancel)
     }
 
     /// Reads the catalog again that could not be read when the group changed it.

@@ -109,6 +109,7 @@ fn point_read(
         }
         return read(plan, &*transaction.reading()?, parameters);
     }
+    context.wait_until_fresh()?;
     let engine = Arc::clone(&context.database.engine);
     let reading = engine.begin_read()?;
     // A table that was dropped since the plan was made may be another by now.
