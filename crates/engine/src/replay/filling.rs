@@ -52,7 +52,7 @@ impl Replay<'_> {
     /// Gathers a row that is to be inserted if it may belong to columns. Those of a whole segment
     /// are inserted.
     pub(super) fn gather(&mut self, table: &Table, row: u32, bytes: &[u8]) -> Result<bool> {
-        let is_first = row as usize % SEGMENT_ROWS == 0;
+        let is_first = (row as usize).is_multiple_of(SEGMENT_ROWS);
         if is_first && self.freezes && table.core.schema.set.is_none() {
             self.insert_gathered()?;
             let at = TableAt { memory: self.db.instance.memory(), core: &table.core };

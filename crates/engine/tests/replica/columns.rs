@@ -95,7 +95,11 @@ fn rows_come_where_a_deposed_leader_took_columns_back() {
     new.replica().lead(2).expect("to lead");
     let of_new = new.db.table("T").expect("a table");
     // As columns, row by row where there were some, and as columns where there were none.
-    new.db.write(|tx| Ok(insert_columns(tx, &of_new, 2_000_000))).expect("to be committed");
+    let as_columns = |tx: &WriteTransaction<'_>| {
+        insert_columns(tx, &of_new, 2_000_000);
+        Ok(())
+    };
+    new.db.write(as_columns).expect("to be committed");
     new.db
         .write(|tx| {
             (10..2 * SEGMENT).try_for_each(|number| {

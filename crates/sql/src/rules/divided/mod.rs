@@ -4,7 +4,8 @@
 //! The rows of an aggregate are cut where it does not matter: rows of a table go through filters,
 //! projections and one side of joins each by itself. Of the tables that are cut so, the largest is
 //! taken; all else below the aggregate, each task reads by itself, since each has the whole
-//! database. Where that is most of what is read, nothing is gained, and the plan stays as it is.
+//! database. Where that is most of what is read, or there are nearly as many groups as rows,
+//! nothing is gained, and the plan stays as it is.
 
 pub(crate) mod node;
 
@@ -26,6 +27,8 @@ use crate::scan::provider::TableSourceOf;
 
 /// Of what is read, a task of two reads at most so much.
 const READ_MAX: f64 = 0.8;
+/// Tasks make one group of so many rows at least: what they give is sent, and aggregated again.
+const ROWS_OF_GROUP: f64 = 8.0;
 /// What a scan reads that finds its rows by an index.
 const FOUND_ROWS: f64 = 1000.0;
 /// The most rows that each task sorts and gives.
@@ -69,7 +72,8 @@ fn of_aggregate(aggregate: &Aggregate, rows_min: usize) -> PlanResult<Option<Log
         let Some(result) = parts.result(function)? else { return Ok(None) };
         results.push(result);
     }
-    let Some(input) = cut(&aggregate.input, rows_min)? else { return Ok(None) };
+    let groups = groups_of(&aggregate.input, &aggregate.group_expr)?;
+    let Some(input) = cut(&aggregate.input, rows_min, groups)? else { return Ok(None) };
     let keys = aggregate.group_expr.clone();
     let functions = parts.into_functions();
     let tasks = Aggregate::try_new(Arc::new(input), keys, functions)?;
@@ -105,7 +109,8 @@ fn of_sort(sort: &Sort, rows_min: usize) -> PlanResult<Option<LogicalPlan>> {
     if !is_of_few || is_found || !sort.expr.iter().all(|by| is_of_row(&by.expr)) {
         return Ok(None);
     }
-    let Some(input) = cut(&sort.input, rows_min)? else { return Ok(None) };
+    let given = sort.fetch.map_or(0.0, |fetch| fetch as f64);
+    let Some(input) = cut(&sort.input, rows_min, given)? else { return Ok(None) };
     let (expr, fetch) = (sort.expr.clone(), sort.fetch);
     let tasks = Sort { expr: expr.clone(), input: Arc::new(input), fetch };
     let input = Arc::new(staged(LogicalPlan::Sort(tasks)));
@@ -142,11 +147,14 @@ fn staged(input: LogicalPlan) -> LogicalPlan {
     LogicalPlan::Extension(Extension { node: Arc::new(Staged { input }) })
 }
 
-/// The plan with a table that is divided; `None` if there is none that is worth it.
-fn cut(plan: &LogicalPlan, rows_min: usize) -> PlanResult<Option<LogicalPlan>> {
+/// The plan with a table that is divided; `None` if there is none that is worth it, where each task
+/// gives about so many rows.
+fn cut(plan: &LogicalPlan, rows_min: usize, given: f64) -> PlanResult<Option<LogicalPlan>> {
     let Some(largest) = largest(plan) else { return Ok(None) };
     let all = rows_below(plan)?;
-    let is_worth_it = largest.rows >= rows_min as f64 && all - largest.rows / 2.0 <= READ_MAX * all;
+    let is_worth_it = largest.rows >= rows_min as f64
+        && all - largest.rows / 2.0 <= READ_MAX * all
+        && given * ROWS_OF_GROUP <= largest.rows;
     if !is_worth_it || !is_alone(plan)? {
         return Ok(None);
     }
@@ -200,6 +208,32 @@ fn rows_of(scan: &TableScan, any: bool) -> Option<f64> {
         return any.then_some(FOUND_ROWS);
     }
     Some(source.known()?.num_rows.get_value().copied()? as f64)
+}
+
+/// About how many groups there are by these keys: as many as combinations of their values, as far
+/// as anything is known of them.
+fn groups_of(plan: &LogicalPlan, keys: &[Expr]) -> PlanResult<f64> {
+    let mut groups = 1.0;
+    for key in keys {
+        let Expr::Column(column) = key else { continue };
+        let mut values = None;
+        plan.apply(|node| {
+            if let LogicalPlan::TableScan(scan) = node {
+                values = values.or(values_of(scan, &column.name));
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        groups *= values.unwrap_or(1.0);
+    }
+    Ok(groups)
+}
+
+/// About how many values a column of a scan has, if it has such a column and that is known.
+fn values_of(scan: &TableScan, column: &str) -> Option<f64> {
+    let provider = source_as_provider(&scan.source).ok()?;
+    let known = provider.downcast_ref::<TableSourceOf>()?.known()?;
+    let place = scan.source.schema().index_of(column).ok()?;
+    Some(*known.column_statistics.get(place)?.distinct_count.get_value()? as f64)
 }
 
 /// Rows of all tables that a plan reads.
