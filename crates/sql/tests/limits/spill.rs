@@ -37,7 +37,7 @@ const QUERIES: [(&str, &str); 10] = [
     ("4MB", "select k, bit_or(id), max(price) from t group by k"),
     ("4MB", "select k, count(*), sum(id), avg(price), min(id % 7) from t group by k order by 3, k"),
     (
-        "4MB",
+        "6MB",
         "select name, id % 19 as part, count(name), sum(price), max(k) from t \
          group by name, id % 19 order by name, part",
     ),
