@@ -136,7 +136,7 @@ pub struct SqlDatabase {
     pub(crate) nothing_between: Mutex<(u64, u64)>,
     /// What sessions begin with.
     /// When the leader of its group was asked last.
-    asked: Mutex<Option<replica::Asked>>,
+    asked: Mutex<replica::Asked>,
     freezing: Mutex<Freezing>,
     query_threads: AtomicUsize,
     /// 0 is no limit.

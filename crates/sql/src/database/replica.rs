@@ -6,7 +6,7 @@
 
 use std::fmt::Debug;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use remanent_engine::{DefinitionWatch, Replica};
@@ -21,15 +21,18 @@ use crate::limits::cancel::Cancel;
 const POSITION_WAIT_MAX: Duration = Duration::from_secs(10);
 /// How long until somebody looks whether to stop.
 const LOOK_AFTER: Duration = Duration::from_millis(20);
+/// How long until somebody looks whether another one has asked the leader.
+const TURN_AFTER: Duration = Duration::from_micros(200);
 /// How often the catalog is read again that could not be read, before statements do it.
 const READ_AGAIN_MAX: u32 = 100;
 const READ_AGAIN_AFTER: Duration = Duration::from_millis(1);
 
-/// What the leader said is committed, and when it was asked.
-#[derive(Clone, Copy, Debug)]
+/// What the leader said is committed, and when it was asked; and the last time that it could not be
+/// asked, and why.
+#[derive(Default)]
 pub(crate) struct Asked {
-    at: Instant,
-    position: u64,
+    position: Option<(Instant, u64)>,
+    failure: Option<(Instant, String)>,
 }
 
 impl SqlDatabase {
@@ -37,7 +40,7 @@ impl SqlDatabase {
     ///
     /// # Examples
     /// ```
-    /// use std::sync::{Arc, PoisonError};
+    /// use std::sync::Arc;
     /// use remanent_sql::{Group, GroupView, SqlDatabase};
     /// #[derive(Debug)]
     /// struct Alone;
@@ -125,24 +128,40 @@ impl SqlDatabase {
             return Ok(());
         };
         let wanted = Instant::now();
-        let position = {
-            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_fresh = |asked: &Asked| asked.at + staleness >= wanted;
-            match asked.filter(is_fresh) {
-                Some(asked) => asked.position,
-                None => {
-                    cancel.check()?;
-                    let at = Instant::now();
-                    let position = group.newest().map_err(|why| {
-                        let text = "nobody knows what is committed by now";
-                        Error::new(SqlState::NOT_NOW, text).detail(why)
-                    })?;
-                    *asked = Some(Asked { at, position });
-                    position
+        let mut asked = self.turn_to_ask(cancel)?;
+        let is_fresh = |at: Instant| wanted.saturating_duration_since(at) <= staleness;
+        // What somebody else was refused since this was wanted, this one is, too.
+        let failure = asked.failure.as_ref().filter(|(at, _)| *at >= wanted);
+        let answer = match (asked.position, failure) {
+            (Some((at, position)), _) if is_fresh(at) => Ok(position),
+            (_, Some((_, why))) => Err(why.clone()),
+            _ => {
+                let at = Instant::now();
+                let answer = group.newest();
+                match &answer {
+                    Ok(position) => asked.position = Some((at, *position)),
+                    Err(why) => asked.failure = Some((at, why.clone())),
                 }
+                answer
             }
         };
+        drop(asked);
+        let position = answer.map_err(|why| {
+            Error::new(SqlState::NOT_NOW, "nobody knows what is committed by now").detail(why)
+        })?;
         self.wait_for_position(position, cancel)
+    }
+
+    /// One session at a time asks the leader; whoever waits for that can be stopped.
+    fn turn_to_ask(&self, cancel: &Cancel) -> Result<MutexGuard<'_, Asked>> {
+        loop {
+            match self.asked.try_lock() {
+                Ok(asked) => return Ok(asked),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => cancel.check()?,
+            }
+            std::thread::sleep(TURN_AFTER);
+        }
     }
 
     /// Reads the catalog again that could not be read when the group changed it.
