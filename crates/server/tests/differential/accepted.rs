@@ -14,9 +14,15 @@ pub(crate) fn unsupported(state: &str, message: &str) -> bool {
 
 /// Whether a column may be of another type than PostgreSQL's.
 pub(crate) fn types(_text: &str, ours: &Type, theirs: &Type) -> bool {
-    let is_text = |of: &Type| [Type::TEXT, Type::VARCHAR].contains(of);
+    let is_text = |of: &Type| [Type::TEXT, Type::VARCHAR, Type::BPCHAR].contains(of);
     // What is computed of text of limited length is text, of which that is a part.
     is_text(ours) && is_text(theirs)
+}
+
+/// Whether values of a column may differ in blanks at their end: what is computed of CHAR is text,
+/// which has none.
+pub(crate) fn blanks(ours: &Type, theirs: &Type) -> bool {
+    *ours == Type::TEXT && *theirs == Type::BPCHAR
 }
 
 /// Whether a refusal may be of a constant that nobody asks for: PostgreSQL computes constants when

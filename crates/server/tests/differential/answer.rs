@@ -202,13 +202,26 @@ pub(crate) fn compare(text: &str, ours: &Answer, theirs: &Answer, way: Way) -> V
                 }
             }
             let is_ordered = way == Way::Prepared { ordered: true };
-            match columns.len() == named.len() && same_rows(rows, judged, is_ordered) {
+            let pairs = columns.iter().zip(named);
+            let blanks: Vec<bool> =
+                pairs.map(|(one, other)| accepted::blanks(&one.1, &other.1)).collect();
+            let (rows, judged) = (without_blanks(rows, &blanks), without_blanks(judged, &blanks));
+            match columns.len() == named.len() && same_rows(&rows, &judged, is_ordered) {
                 true => Verdict::Same,
                 false => differ("other rows"),
             }
         }
         _ => differ("another kind of answer"),
     }
+}
+
+/// The rows without the blanks at the end of values in these columns.
+fn without_blanks(rows: &[Vec<Cell>], columns: &[bool]) -> Vec<Vec<Cell>> {
+    let without = |(cell, &cut): (&Cell, &bool)| match cell {
+        Cell::Text(text) if cut => Cell::Text(text.trim_end_matches(' ').to_owned()),
+        other => other.clone(),
+    };
+    rows.iter().map(|row| row.iter().zip(columns).map(without).collect()).collect()
 }
 
 fn same_rows(ours: &[Vec<Cell>], theirs: &[Vec<Cell>], is_ordered: bool) -> bool {

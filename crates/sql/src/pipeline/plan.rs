@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::{Array, RecordBatch, RecordBatchOptions, new_null_array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinSide, JoinType, NullEquality};
@@ -291,6 +292,10 @@ impl Pipeline {
         };
         let left = join.left().schema();
         let mut pipeline = Self::taken(join.right())?;
+        let gives_nulls = matches!(kind, JoinKind::Pairs { rows_without: true, .. });
+        if gives_nulls && !pipeline.gives_nulls_of_nulls(join) {
+            pipeline = Self::of_source(join.right());
+        }
         let before = pipeline.places.len();
         let (relation, marks) = (pipeline.relations, pipeline.relations + 1);
         let probe_keys = join.on().iter().map(|(_, probe)| over(probe, &pipeline.outputs));
@@ -337,6 +342,22 @@ impl Pipeline {
         Ok(Some(pipeline.projected(join.projection.as_deref())))
     }
 
+    /// Whether all that goes out of a join's probe side is NULL in a row that has no tuple of it:
+    /// what is computed is computed behind the join, where all its columns are NULL.
+    fn gives_nulls_of_nulls(&self, join: &HashJoinExec) -> bool {
+        let before = join.left().schema().fields().len();
+        let goes_out = |place: &usize| match &join.projection {
+            Some(kept) => kept.contains(&(before + place)),
+            None => true,
+        };
+        let mut computed = self
+            .outputs
+            .iter()
+            .enumerate()
+            .filter(|(place, output)| !output.is::<Column>() && goes_out(place));
+        computed.all(|(_, output)| is_null_of_nulls(output, &self.columns).unwrap_or_default())
+    }
+
     fn add_columns(&mut self, relation: usize, schema: &Schema) {
         let fields = self.columns.fields().iter().chain(schema.fields()).cloned();
         self.columns = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
@@ -347,8 +368,7 @@ impl Pipeline {
     fn note_nulls(&mut self, kind: JoinKind, relation: usize) {
         let (without_row, without_tuple) = match kind {
             JoinKind::Pairs { tuples_without, rows_without } => (tuples_without, rows_without),
-            JoinKind::Rows { .. } | JoinKind::RowsNotIn | JoinKind::MarkedRows => (false, true),
-            JoinKind::Tuples { .. } | JoinKind::MarkedTuples => (false, false),
+            _ => (false, kind.gives_rows()),
         };
         let fields = self.columns.fields().iter().zip(&self.places).map(|(field, (of, _))| {
             let may_be_null = match of.cmp(&relation) {
@@ -371,6 +391,17 @@ impl Pipeline {
         }
         self
     }
+}
+
+/// Whether an expression is NULL where all columns are.
+fn is_null_of_nulls(expr: &Expr, columns: &Schema) -> PlanResult<bool> {
+    let nulls = columns.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+    let schema = Arc::new(Schema::new(nulls.collect::<Vec<_>>()));
+    let arrays = columns.fields().iter().map(|field| new_null_array(field.data_type(), 1));
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let row = RecordBatch::try_new_with_options(schema, arrays.collect(), &options)?;
+    let value = expr.evaluate(&row)?.into_array(1)?;
+    Ok(value.logical_null_count() == 1)
 }
 
 /// An expression over some outputs as one over what these are made of.

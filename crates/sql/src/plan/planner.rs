@@ -44,10 +44,11 @@ use crate::functions::aggregates::sum::Sum;
 use crate::functions::arithmetic::checked::CheckedArithmetic;
 use crate::functions::arithmetic::rounding;
 use crate::functions::measured::{MeasuredFunctions, Planning};
-use crate::functions::texts::pad;
+use crate::functions::texts::{cut, pad};
 use crate::functions::{measured, regex};
 use crate::limits::spill::Spilling;
 use crate::rules::by_index::OrderByIndex;
+use crate::rules::coercion::blanks::BlanksOfChar;
 use crate::rules::coercion::floats::FloatsBesideNumerics;
 use crate::rules::coercion::literals;
 use crate::rules::divided::with_stages;
@@ -127,7 +128,8 @@ pub(crate) fn state(pool: Arc<dyn MemoryPool>, more: Vec<Arc<ScalarUDF>>) -> Res
     state.register_udaf(Arc::new(AggregateUDF::from(Sum::new())))?;
     state.register_udaf(Arc::new(AggregateUDF::from(Average::new())))?;
     let ours = rounding::functions().into_iter().chain(pad::functions());
-    let ours = ours.chain([literals::named_cast()]).chain(functions::functions());
+    let ours = ours.chain([literals::named_cast(), cut::function()]);
+    let ours = ours.chain(functions::functions());
     let ours = ours.chain(regex::functions());
     for function in more.into_iter().chain(ours) {
         state.register_udf(function)?;
@@ -161,7 +163,7 @@ impl QueryPlanner for Planner {
     }
 }
 
-/// Rules for what was bound: one of ours before DataFusion's, the others behind.
+/// Rules for what was bound: two of ours before DataFusion's, the others behind.
 fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     let ours: [Arc<dyn AnalyzerRule + Send + Sync>; 10] = [
         Arc::new(FiltersInArguments),
@@ -175,8 +177,9 @@ fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
         Arc::new(SetsOfGroups),
         Arc::new(StripDependencies),
     ];
-    let first: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(FloatsBesideNumerics);
-    let rules = std::iter::once(first).chain(Analyzer::new().rules).chain(ours);
+    let first: [Arc<dyn AnalyzerRule + Send + Sync>; 2] =
+        [Arc::new(BlanksOfChar), Arc::new(FloatsBesideNumerics)];
+    let rules = first.into_iter().chain(Analyzer::new().rules).chain(ours);
     rules.map(|rule| Arc::new(Watched(rule)) as Arc<_>).collect()
 }
 

@@ -76,7 +76,8 @@ fn parameter_of(column: &SqlType) -> Option<SqlType> {
         | SqlType::Time
         | SqlType::Timestamp
         | SqlType::TimestampTz
-        | SqlType::Bytea => Some(column.clone()),
+        | SqlType::Bytea
+        | SqlType::Char(_) => Some(column.clone()),
         integer if integer.is_integer() => Some(column.clone()),
         _ => None,
     }

@@ -24,6 +24,7 @@ use crate::session_functions::sequences;
 use crate::statement::Statement;
 use crate::transaction::TransactionStatus;
 use crate::transaction::owned::patiently;
+use crate::values::blanks;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
 
@@ -508,6 +509,9 @@ fn key_values<'p>(
         // Text compared with text of limited length, and numbers of other kinds, as they are cast.
         let exact = match (datum, sql_type) {
             (Datum::Text(_), SqlType::Varchar(_)) => return Some(Cow::Borrowed(datum)),
+            (Datum::Text(text), SqlType::Char(_)) => {
+                Some(Datum::Text(blanks::without(text).into()))
+            }
             (Datum::Int(_), SqlType::Numeric { .. }) | (Datum::Date(_), SqlType::Timestamp) => {
                 datum.cast(sql_type).ok()
             }

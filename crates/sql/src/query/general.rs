@@ -47,6 +47,13 @@ impl<'v> Values<'v> {
     /// these types. What is wrong with a value, planning says.
     fn as_scalars(&self, types: &[SqlType]) -> Option<Vec<ScalarValue>> {
         let mut each = self.values.iter().zip(types);
+        // Beside CHAR, blanks at the end say nothing, beside other text they do.
+        let ends_blank = |value: &Datum| matches!(value, Datum::Text(text) if text.ends_with(' '));
+        let may_be_beside_char =
+            |(value, of): (&Datum, &SqlType)| !matches!(of, SqlType::Char(_)) && ends_blank(value);
+        if each.clone().any(may_be_beside_char) {
+            return None;
+        }
         let are_of = !self.are_constants || each.all(|(value, of)| is_of(value, of));
         if are_of { values_of(self.values, types).ok() } else { None }
     }

@@ -8,6 +8,8 @@ pub(crate) mod rewrite;
 
 pub(crate) mod quantified;
 
+mod similar;
+
 pub(crate) mod binder;
 
 pub(crate) mod known;

@@ -11,12 +11,13 @@ use datafusion::sql::sqlparser::ast::{
     VisitMut, VisitorMut,
 };
 
-use super::quantified;
+use super::{quantified, similar};
 use crate::catalog::written::literal;
 use crate::context::StatementContext;
 use crate::context::block::Level;
 use crate::context::settings::SERVER_VERSION;
 use crate::error::{Error, Result, SqlState};
+use crate::functions::texts::cut;
 use crate::names::fold;
 use crate::system_catalog::client_queries as catalog;
 use crate::values::sql_type::SqlType;
@@ -343,6 +344,22 @@ fn rows_of_series(item: &mut SelectItem) {
     }
 }
 
+/// The text of a type that limits the length of text, which is text to the binder.
+fn limited(data_type: &mut ast::DataType) -> Option<String> {
+    let of @ (SqlType::Varchar(_) | SqlType::Char(_)) = SqlType::from_ast(data_type).ok()? else {
+        return None;
+    };
+    *data_type = ast::DataType::Text;
+    Some(of.to_string())
+}
+
+/// The same of what is cast to an interval.
+fn plain_interval_of(expr: &mut Expr, to: &ast::DataType) {
+    if matches!(to, ast::DataType::Interval { .. }) {
+        plain_interval(expr);
+    }
+}
+
 /// The text of an interval, as the binder reads it.
 fn plain_interval(expr: &mut Expr) {
     if let Expr::Value(value) = expr
@@ -367,8 +384,13 @@ fn named_cast(expr: &mut Expr, to: &str) -> ControlFlow<Error> {
 
 /// Puts a name around a cast of anything.
 fn name_cast(expr: &mut Expr, to: &str) -> ControlFlow<Error> {
+    call_with_type(crate::rules::coercion::literals::NAMED_CAST, expr, to)
+}
+
+/// Puts a call around an expression, of a function that is given a type, too.
+fn call_with_type(function: &str, expr: &mut Expr, to: &str) -> ControlFlow<Error> {
     let to = to.replace('\'', "");
-    let call = format!("\"{}\"(1, '{to}')", crate::rules::coercion::literals::NAMED_CAST);
+    let call = format!("\"{function}\"(1, '{to}')");
     match crate::catalog::written::read_expression(&call) {
         Ok(Expr::Function(mut function)) => {
             if let FunctionArguments::List(list) = &mut function.args
@@ -443,10 +465,12 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        match quantified::plain(expr) {
-            Ok(Some(plain)) => *expr = plain,
-            Ok(None) => {}
-            Err(error) => return ControlFlow::Break(error),
+        for plain in [quantified::plain, similar::matching] {
+            match plain(expr) {
+                Ok(Some(plain)) => *expr = plain,
+                Ok(None) => {}
+                Err(error) => return ControlFlow::Break(error),
+            }
         }
         if let Some(object) = catalog::object(expr) {
             *expr = object;
@@ -495,9 +519,7 @@ impl VisitorMut for Rewriter<'_> {
         }
         match expr {
             Expr::Cast { data_type, expr: inner, .. } => {
-                if matches!(data_type, ast::DataType::Interval { .. }) {
-                    plain_interval(inner);
-                }
+                plain_interval_of(inner, data_type);
                 if let Some(list) = list_of(inner, data_type) {
                     match list {
                         Ok(list) => **inner = list,
@@ -505,6 +527,9 @@ impl VisitorMut for Rewriter<'_> {
                     }
                 }
                 let to = data_type.to_string();
+                if let Some(of) = limited(data_type) {
+                    return call_with_type(cut::CUT, expr, &of);
+                }
                 known_type(data_type);
                 if let (ast::DataType::Custom(..), Err(error)) =
                     (&*data_type, SqlType::from_ast(data_type))

@@ -17,6 +17,7 @@ use datafusion::sql::sqlparser::ast;
 use futures::TryStreamExt;
 use remanent_engine::Isolation;
 
+use crate::catalog::table::type_of_field;
 use crate::context::StatementContext;
 use crate::database::NO_VERSION;
 use crate::error::{Error, Result, SqlState};
@@ -343,7 +344,7 @@ pub(super) fn with_scalars(logical: LogicalPlan, values: &[ScalarValue]) -> Resu
 
 /// The types of a plan's parameters; those that were given stay.
 pub(crate) fn parameter_types(logical: &LogicalPlan, given: &[SqlType]) -> Result<Vec<SqlType>> {
-    let found = logical.get_parameter_types()?;
+    let found = logical.get_parameter_fields()?;
     let number = |name: &String| name.trim_start_matches('$').parse::<usize>().ok();
     let count = found.keys().filter_map(number).max().unwrap_or(0).max(given.len());
     let types = (1..=count).map(|number| {
@@ -351,7 +352,10 @@ pub(crate) fn parameter_types(logical: &LogicalPlan, given: &[SqlType]) -> Resul
         let inferred = found.get(&format!("${number}")).cloned().flatten();
         match (given, inferred) {
             (Some(given), _) => given.clone(),
-            (None, Some(arrow)) => SqlType::from_arrow(&arrow),
+            (None, Some(field)) => match type_of_field(&field) {
+                char @ SqlType::Char(_) => char,
+                _ => SqlType::from_arrow(field.data_type()),
+            },
             (None, None) => SqlType::Unknown,
         }
     });

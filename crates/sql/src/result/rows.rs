@@ -19,6 +19,7 @@ use crate::names::shown;
 use crate::plan_cache::InUse;
 use crate::transaction::Transaction;
 use crate::values::arrow_in::array_of;
+use crate::values::blanks;
 pub use crate::values::column::ResultColumn;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
@@ -37,6 +38,8 @@ pub struct Rows {
     begun: Option<(RecordBatch, usize)>,
     /// Whether values are made what the columns say.
     casts: bool,
+    /// Whether there are columns of CHAR, whose values get their blanks.
+    pads: bool,
 }
 
 enum Source {
@@ -73,11 +76,12 @@ impl Rows {
     pub(crate) fn stream(stream: SendableRecordBatchStream, guard: Guard) -> Self {
         let columns = columns_of(&stream.schema());
         Self {
-            columns,
             source: Source::Stream { stream, guard: Box::new(guard), worked: Duration::ZERO },
             pending: VecDeque::new(),
             begun: None,
             casts: false,
+            pads: blanks::are_shown(&columns),
+            columns,
         }
     }
 
@@ -89,12 +93,14 @@ impl Rows {
     ) -> Self {
         let source = Source::Batches { batches: batches.into(), _held: held };
         let columns = columns_of(schema);
-        Self { columns, source, pending: VecDeque::new(), begun: None, casts: false }
+        let pads = blanks::are_shown(&columns);
+        Self { columns, source, pending: VecDeque::new(), begun: None, casts: false, pads }
     }
 
     /// Rows that are ready, as values.
     pub fn values(columns: Arc<[ResultColumn]>, rows: VecDeque<Vec<Datum>>) -> Self {
-        Self { columns, source: Source::Values, pending: rows, begun: None, casts: false }
+        let pads = blanks::are_shown(&columns);
+        Self { columns, source: Source::Values, pending: rows, begun: None, casts: false, pads }
     }
 
     /// The same rows with these columns, which were described to the caller before; `None` if there
@@ -107,6 +113,7 @@ impl Rows {
         self.casts =
             described.iter().zip(self.columns.iter()).any(|(a, b)| a.sql_type != b.sql_type);
         self.columns = Arc::clone(described);
+        self.pads = blanks::are_shown(described);
         Some(self)
     }
 
@@ -139,7 +146,18 @@ impl Rows {
     /// The next of the rows that are ready, without waiting: all rows of a statement about one
     /// key.
     pub fn next_ready(&mut self) -> Option<Vec<Datum>> {
-        self.pending.pop_front()
+        let row = self.pending.pop_front()?;
+        Some(self.shown(row))
+    }
+
+    /// A row with the blanks of its CHAR.
+    fn shown(&self, mut row: Vec<Datum>) -> Vec<Datum> {
+        if self.pads {
+            row.iter_mut().zip(self.columns.iter()).for_each(|(datum, column)| {
+                blanks::add(datum, &column.sql_type);
+            });
+        }
+        row
     }
 
     /// The next batch; `None` after the last.
@@ -162,6 +180,9 @@ impl Rows {
                 None => {
                     self.end();
                     return Ok(None);
+                }
+                Some(batch) if batch.num_rows() > 0 && self.pads => {
+                    return blanks::added(&batch, &self.columns).map(Some);
                 }
                 Some(batch) if batch.num_rows() > 0 => return Ok(Some(batch)),
                 Some(_) => {}
@@ -205,7 +226,7 @@ impl Rows {
     /// Whatever the query meets.
     pub async fn next_row(&mut self) -> Result<Option<Vec<Datum>>> {
         let row = loop {
-            if let Some(row) = self.pending.pop_front() {
+            if let Some(row) = self.next_ready() {
                 break row;
             }
             if let Some((batch, given)) = &mut self.begun {
@@ -224,7 +245,7 @@ impl Rows {
                 None => return Ok(None),
             }
         };
-        if self.casts { self.cast(row).map(Some) } else { Ok(Some(row)) }
+        if self.casts { self.cast(row).map(|row| Some(self.shown(row))) } else { Ok(Some(row)) }
     }
 }
 

@@ -12,7 +12,7 @@ use datafusion::common::ScalarValue;
 use remanent_engine::schema::{ColumnType, Value};
 
 use super::sql_type::SqlType;
-use super::text;
+use super::{blanks, text};
 use crate::error::{Error, Result, SqlState};
 
 /// A value.
@@ -271,6 +271,10 @@ impl Datum {
                 }
             }
             (Self::Decimal(_, own), Some(scale)) if u32::from(*own) > scale => Ok(self.clone()),
+            // What is compared may be longer than what is kept.
+            (Self::Text(text), None) if matches!(to, SqlType::Char(_)) => {
+                Ok(Self::Text(blanks::without(text).into()))
+            }
             _ => self.cast(to),
         }
     }
@@ -504,27 +508,32 @@ impl<T: Into<Datum>> From<Option<T>> for Datum {
     }
 }
 
-/// Text within the limit of its type: blanks beyond it go, those of CHAR are added.
+/// Text within the limit of its type, as it is kept: blanks beyond it go, and all blanks at the end
+/// of CHAR, which come back when a value is shown ([`super::blanks`]).
+///
+/// # Errors
+/// `TEXT_TOO_LONG`.
 pub(crate) fn limited(text: &str, to: &SqlType) -> Result<Box<str>> {
-    let (SqlType::Varchar(limit) | SqlType::Char(limit)) = to else {
-        return Ok(text.into());
-    };
-    let limit = *limit as usize;
-    let blanks = matches!(to, SqlType::Char(_));
-    if text.len() <= limit && !blanks {
-        return Ok(text.into());
-    }
-    let length = text.chars().count();
-    if length <= limit {
-        let missing = if blanks { limit - length } else { 0 };
-        return Ok(format!("{text}{:missing$}", "").into());
-    }
-    let end = text.char_indices().nth(limit).map_or(text.len(), |(at, _)| at);
-    if text[end..].chars().any(|char| char != ' ') {
+    let cut = cut(text, to);
+    if cut.len() < text.len() && text[cut.len()..].chars().any(|char| char != ' ') {
         let text = format!("value too long for type {to}");
         return Err(Error::new(SqlState::TEXT_TOO_LONG, text));
     }
-    Ok(text[..end].into())
+    Ok(cut.into())
+}
+
+/// The same of text that is cast, of which what is too long is cut off.
+pub(crate) fn cut<'t>(text: &'t str, to: &SqlType) -> &'t str {
+    let (SqlType::Varchar(limit) | SqlType::Char(limit)) = to else { return text };
+    let limit = *limit as usize;
+    let end = match text.len() <= limit {
+        true => text.len(),
+        false => text.char_indices().nth(limit).map_or(text.len(), |(at, _)| at),
+    };
+    match to {
+        SqlType::Char(_) => blanks::without(&text[..end]),
+        _ => &text[..end],
+    }
 }
 
 /// A number of a type that says nothing of digits, without those that say nothing.

@@ -4,6 +4,7 @@
 
 pub(crate) mod arrow_in;
 pub(crate) mod arrow_out;
+pub(crate) mod blanks;
 pub(crate) mod column;
 pub(crate) mod datum;
 pub(crate) mod key;

@@ -69,7 +69,7 @@ pub enum SqlType {
     Text,
     /// Text of at most so many characters.
     Varchar(u32),
-    /// Text of so many characters, the last ones blanks.
+    /// Text of so many characters, the last ones blanks, which are not kept.
     Char(u32),
     /// A universally unique identifier, kept as its text.
     Uuid,

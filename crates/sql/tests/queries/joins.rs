@@ -297,3 +297,52 @@ fn rows_without_a_key_are_one_group() {
         assert_eq!(found, expected, "{query}");
     }
 }
+
+#[test]
+fn what_is_computed_on_a_side_without_a_row_is_null() {
+    let mut session = SqlDatabase::in_memory().expect("a database").session();
+    let script = "create table a (id int primary key, k int); \
+        create table b (id int primary key, word text, n int not null); \
+        insert into a select i, i % 10 from generate_series(1, 30) g(i); \
+        insert into b values (1, 'one', 1), (2, null, 2), (3, 'three', 3)";
+    session.execute(script).expect("rows");
+    // Either side may be the one that is hashed.
+    let more = "insert into b select i, 'word', i from generate_series(100, 2000) g(i)";
+    for rows in ["", more] {
+        session.execute(rows).expect(rows);
+        for computed in [
+            "coalesce(word, 'none')",
+            "concat_ws('-', 'x', word)",
+            "case when word is null then 'no' else word end",
+            "n * 2 + 1",
+            "word is null",
+            "n in (1, 2)",
+            "5",
+        ] {
+            let side = format!("(select id, {computed} as made from b)");
+            // Beside it, whether there is a row at all.
+            for text in [
+                format!(
+                    "select count(*) from a left join {side} s on s.id = a.k \
+                         where s.id is null and s.made is not null"
+                ),
+                format!(
+                    "select count(*) from {side} s right join a on s.id = a.k \
+                         where s.id is null and s.made is not null"
+                ),
+                format!("select count(made) - count(s.id) from a full join {side} s on s.id = a.k"),
+                format!(
+                    "select count(made) - count(s.id) from a left join (select s.id, made from \
+                         {side} s join b on b.id = s.id) s on s.id = a.k + 0"
+                ),
+            ] {
+                let rows = session.query(&text, &[]).expect(&text).rows;
+                assert_eq!(rows[0][0].to_string(), "0", "{text}");
+            }
+            let text = format!("select made from a left join {side} s on s.id = a.k");
+            let rows = session.query(&text, &[]).expect(&text).rows;
+            let nulls = rows.iter().filter(|row| row[0].is_null()).count();
+            assert_eq!((rows.len(), nulls), (30, 21), "{text}");
+        }
+    }
+}

@@ -4,6 +4,7 @@
 mod changes;
 mod changing;
 mod disjoint_keys;
+mod fixed_length;
 mod known_plans;
 mod returning;
 mod sequences;

@@ -61,7 +61,8 @@ pub(crate) struct Scope {
     pub(super) depth: usize,
 }
 
-const TEXTS: [&str; 9] = ["''", "'a'", "'ab'", "'B'", "' x'", "'abc'", "'a%_'", "'Zz9'", "'it''s'"];
+const TEXTS: [&str; 10] =
+    ["''", "'a'", "'ab'", "'ab '", "'B'", "' x'", "'abc'", "'a%_'", "'Zz9'", "'it''s'"];
 
 /// A value for a row, which may be large, but not so that a query over rows may overflow: which
 /// rows are computed is nobody's promise.

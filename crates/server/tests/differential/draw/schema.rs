@@ -32,7 +32,7 @@ pub(crate) struct World {
     pub(crate) savepoint: bool,
 }
 
-const DECLARED: [(Kind, &[&str]); 11] = [
+const DECLARED: [(Kind, &[&str]); 12] = [
     (Kind::Small, &["smallint"]),
     (Kind::Int, &["integer"]),
     (Kind::Big, &["bigint"]),
@@ -40,6 +40,7 @@ const DECLARED: [(Kind, &[&str]); 11] = [
     (Kind::Float, &["double precision"]),
     (Kind::Text, &["text"]),
     (Kind::Text, &["varchar(8)"]),
+    (Kind::Text, &["char(8)"]),
     (Kind::Bool, &["boolean"]),
     (Kind::Date, &["date"]),
     (Kind::Moment, &["timestamp"]),

@@ -41,6 +41,12 @@ impl AggregateUDFImpl for SingleValue {
         Ok(types[0].clone())
     }
 
+    /// It is still CHAR, say, where it was.
+    fn return_field(&self, fields: &[FieldRef]) -> PlanResult<FieldRef> {
+        let value = fields[0].as_ref().clone();
+        Ok(value.with_name(NAME).with_nullable(true).into())
+    }
+
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> PlanResult<Box<dyn Accumulator>> {
         let value = ScalarValue::try_from(args.return_field.data_type())?;
         Ok(Box::new(Single { value, rows: 0 }))

@@ -4,6 +4,7 @@
 //! What is put together is what a client would be shown of each value.
 
 pub(crate) mod chars;
+pub(crate) mod cut;
 mod numbers;
 pub(crate) mod pad;
 #[cfg(test)]

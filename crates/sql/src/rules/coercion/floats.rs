@@ -128,7 +128,7 @@ fn compares(op: Operator) -> bool {
 }
 
 /// The operands that have to be of one type, in groups.
-fn beside_each_other(expr: &mut Expr) -> Vec<(BesideEachOther, Vec<&mut Expr>)> {
+pub(super) fn beside_each_other(expr: &mut Expr) -> Vec<(BesideEachOther, Vec<&mut Expr>)> {
     use BesideEachOther::{Chosen, Compared};
     match expr {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if compares(*op) => {
