@@ -99,4 +99,4 @@ pub use values::datum::Datum;
 pub use values::sql_type::SqlType;
 pub use values::text::utf8;
 pub use worker::{RunningTask, ScanParts, TaskRunner, function_of_text, function_to_text};
-pub use workers::{Stage, Task, Workers};
+pub use workers::{Division, Stage, Task, Workers};

@@ -33,7 +33,7 @@ use crate::transaction::Transaction;
 use crate::transaction::freezing::Pace;
 use crate::transaction::hot_segments::HotSegments;
 use crate::transaction::scope::Scope;
-use crate::workers::{Task, Workers, WorkersOf};
+use crate::workers::{Division, Task, Workers, WorkersOf};
 
 /// How long states are retained at least.
 const RETAINED: Duration = Duration::from_secs(1);
@@ -55,8 +55,8 @@ pub struct ScanParts {
     pub columns: Vec<usize>,
     /// What each row meets.
     pub filters: Vec<Expr>,
-    /// Whether each task reads a part of the table.
-    pub is_divided: bool,
+    /// What each task reads of the table, if it is divided.
+    pub division: Option<Division>,
 }
 
 /// Runs tasks of stages in this process, with the states that it retains for them.
@@ -90,6 +90,7 @@ struct Retaining(OwnedTransaction);
 pub struct RunningTask {
     state: Arc<SessionState>,
     cancel: Arc<Cancel>,
+    task: Task,
     /// What it is to run in, until it is started.
     scope: Mutex<Option<Arc<Scope>>>,
 }
@@ -207,7 +208,8 @@ impl TaskRunner {
         };
         let state = Arc::new(database.state.clone());
         let scope = Scope::of_task(&state, &transaction, LEVELS, task);
-        let task = Arc::new(RunningTask { state, cancel, scope: Mutex::new(Some(scope)) });
+        let scope = Mutex::new(Some(scope));
+        let task = Arc::new(RunningTask { state, cancel, task, scope });
         self.tasks().push((Instant::now(), Arc::downgrade(&task)));
         Ok(task)
     }
@@ -228,8 +230,8 @@ impl TaskRunner {
             let text = format!("there is no table with the number {}", parts.table);
             Error::new(SqlState::UNKNOWN_TABLE, text)
         })?;
-        let ScanParts { columns, filters, is_divided, .. } = parts.clone();
-        let scan = scan_of(table, &table.arrow, columns, &filters, is_divided, session)?;
+        let ScanParts { columns, filters, division, .. } = parts.clone();
+        let scan = scan_of(table, &table.arrow, columns, &filters, division, session)?;
         Ok(Arc::new(scan))
     }
 }
@@ -278,7 +280,7 @@ impl ScanParts {
             table: parts.table.handle.number(),
             columns: parts.columns,
             filters: parts.filters.to_vec(),
-            is_divided: parts.is_divided,
+            division: parts.division,
         })
     }
 }
@@ -304,7 +306,10 @@ impl RunningTask {
         })?;
         let mut stream = {
             let _entered = scope.enter();
-            with_room(LEVELS, || stages::here(&stage, scope.task()))?
+            with_room(LEVELS, || {
+                let stage = stages::for_task(stage, self.task, &self.state)?;
+                stages::here(&stage, scope.task())
+            })?
         };
         let schema = stream.schema();
         let within = futures::stream::poll_fn(move |context| {

@@ -1,8 +1,8 @@
 //! Replicas that run parts of a query, as whoever knows them says.
 //!
-//! A query that reads much is cut in two: a *stage* reads a part of one table, and whatever belongs
-//! to its rows, in each of several *tasks*; the rest puts together what the tasks give. Who runs
-//! the tasks, and where, is somebody else's, above.
+//! A query that reads much is cut in two: a *stage* reads a part of one table or more, and
+//! whatever belongs to its rows, in each of several *tasks*; the rest puts together what the tasks
+//! give. Who runs the tasks, and where, is somebody else's, above.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -31,7 +31,25 @@ pub trait Workers: Debug + Send + Sync {
     fn run(&self, stage: Stage) -> SendableRecordBatchStream;
 }
 
-/// A part of a query that several tasks run, each for a part of the rows of one table.
+/// How a table is divided among the tasks of a stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Division {
+    /// Each reads some of its segments.
+    Segments,
+    /// Each reads the rows that have some of the values of a column of whole numbers, as it does of
+    /// all tables that are divided so.
+    Keys {
+        /// The place of the column.
+        column: usize,
+        /// About the least value. What is less, or NULL, is the first task's.
+        low: i64,
+        /// About the greatest value. What is greater is the last task's.
+        high: i64,
+    },
+}
+
+/// A part of a query that several tasks run, each for a part of the rows of one table, or of
+/// several that belong together by a key.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// What each of them runs, with operators that nobody has exchanged for quicker ones.
@@ -41,7 +59,7 @@ pub struct Stage {
     pub functions: Vec<String>,
     /// How many tasks there are.
     pub tasks: usize,
-    /// Segments of the table that is divided.
+    /// Segments of the table that is divided; 0 if it is not by these.
     pub segments: usize,
     /// The timestamp of the state that they read.
     pub timestamp: u64,
@@ -55,7 +73,7 @@ pub struct Task {
     pub index: usize,
     /// How many there are.
     pub tasks: usize,
-    /// Segments of the table that is divided.
+    /// Segments of the table that is divided; 0 if it is not by these.
     pub segments: usize,
     /// The timestamp of the state that all of them read.
     pub timestamp: u64,

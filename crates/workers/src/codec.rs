@@ -19,7 +19,9 @@ use datafusion_proto::logical_plan::to_proto::serialize_expr;
 use datafusion_proto::physical_plan::{PhysicalExtensionCodec, PhysicalProtoConverterExtension};
 use datafusion_proto::protobuf::LogicalExprNode;
 use prost::Message;
-use remanent_sql::{RunningTask, ScanParts, TaskRunner, function_of_text, function_to_text};
+use remanent_sql::{
+    Division, RunningTask, ScanParts, TaskRunner, function_of_text, function_to_text,
+};
 use serde::{Deserialize, Serialize};
 
 /// A scan on its way.
@@ -29,9 +31,34 @@ struct SentScan {
     columns: Vec<usize>,
     /// Each as bytes of DataFusion's.
     filters: Vec<Vec<u8>>,
-    is_divided: bool,
+    division: Option<SentDivision>,
     /// What it gives, as it is for whoever sends it.
     schema: String,
+}
+
+/// How a table is divided, on its way.
+#[derive(Serialize, Deserialize)]
+enum SentDivision {
+    Segments,
+    Keys { column: usize, low: i64, high: i64 },
+}
+
+impl From<Division> for SentDivision {
+    fn from(division: Division) -> Self {
+        match division {
+            Division::Segments => Self::Segments,
+            Division::Keys { column, low, high } => Self::Keys { column, low, high },
+        }
+    }
+}
+
+impl From<SentDivision> for Division {
+    fn from(sent: SentDivision) -> Self {
+        match sent {
+            SentDivision::Segments => Self::Segments,
+            SentDivision::Keys { column, low, high } => Self::Keys { column, low, high },
+        }
+    }
 }
 
 /// Sends scans, and plans them again.
@@ -59,9 +86,10 @@ impl PhysicalExtensionCodec for Codec {
             let filter = LogicalExprNode::decode(filter.as_slice()).map_err(undecodable)?;
             parse_expr(&filter, context, &Filters).map_err(undecodable)
         });
-        let (table, columns, is_divided) = (sent.table, sent.columns, sent.is_divided);
+        let (table, columns) = (sent.table, sent.columns);
+        let division = sent.division.map(Division::from);
         let filters = filters.collect::<Result<_>>()?;
-        let parts = ScanParts { table, columns, filters, is_divided };
+        let parts = ScanParts { table, columns, filters, division };
         let scan = self.runner.scan_of_parts(&parts, task.0.state())?;
         match shape(&scan.schema()) == sent.schema {
             true => Ok(scan),
@@ -87,7 +115,7 @@ impl PhysicalExtensionCodec for Codec {
             table: parts.table,
             columns: parts.columns,
             filters: filters.collect::<Result<_>>()?,
-            is_divided: parts.is_divided,
+            division: parts.division.map(SentDivision::from),
             schema: shape(&node.schema()),
         };
         serde_json::to_writer(bytes, &sent).map_err(external)

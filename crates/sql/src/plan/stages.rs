@@ -15,10 +15,10 @@ use async_trait::async_trait;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::Session;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::{DataFusionError, Result as PlanResult};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::execution::{SendableRecordBatchStream, SessionState, TaskContext};
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{AggregateUDF, LogicalPlan, ScalarUDF, UserDefinedLogicalNode};
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, ScalarFunctionExpr};
@@ -42,7 +42,7 @@ use crate::rules::divided::node::Staged;
 use crate::scan::exec::ScanExec;
 use crate::scan::shares::Shares;
 use crate::transaction::scope::Current;
-use crate::workers::{Stage, WorkersOf};
+use crate::workers::{Division, Stage, Task, WorkersOf};
 
 /// Bytes of the tasks' rows that are held at most until all have come.
 const HELD_MAX: usize = 64 << 20;
@@ -161,15 +161,17 @@ impl StageExec {
         Self { stage, functions, properties, metrics: ExecutionPlanMetricsSet::new() }
     }
 
-    /// The name of the table that is divided.
+    /// The names of the tables that are divided.
     fn divided(&self) -> PlanResult<String> {
-        let mut name = String::new();
+        let mut names = Vec::new();
         self.stage.apply(|plan| {
-            let scan = plan.downcast_ref::<ScanExec>().and_then(ScanExec::divided_table);
-            scan.iter().for_each(|table| name = table.name.to_string());
+            let scan = plan.downcast_ref::<ScanExec>().and_then(ScanExec::division);
+            let name = scan.map(|(_, table)| table.name.to_string());
+            names.extend(name.filter(|name| !names.contains(name)));
             Ok(TreeNodeRecursion::Continue)
         })?;
-        Ok(name)
+        names.sort_unstable();
+        Ok(names.join(", "))
     }
 
     /// The stage as tasks run it now; `None` if it is run here.
@@ -180,18 +182,20 @@ impl StageExec {
             return Ok(None);
         }
         let mut segments = 0;
+        let mut tasks = tasks;
         let reading = transaction.reading()?;
         self.stage.apply(|plan| {
             if let Some(scan) = plan.downcast_ref::<ScanExec>()
-                && let Some(table) = scan.divided_table()
+                && let Some((Division::Segments, table)) = scan.division()
             {
                 let rows = reading.rows_max(&table.handle).map_err(crate::error::Error::from)?;
                 segments = Shares::segments(rows as usize);
+                tasks = tasks.min(segments);
             }
             Ok(TreeNodeRecursion::Continue)
         })?;
         let (plan, timestamp) = (Arc::clone(&self.stage), reading.timestamp());
-        let (tasks, functions) = (tasks.min(segments), self.functions.to_vec());
+        let functions = self.functions.to_vec();
         Ok((tasks > 1).then_some(Stage { plan, functions, tasks, segments, timestamp }))
     }
 }
@@ -208,6 +212,25 @@ pub(crate) fn here(
     let plan = planner::quickened(copied(stage)?, context.session_config().options())?;
     let plan = interruptible(plan, &current.transaction.cancel)?;
     plan.execute(0, Arc::clone(context))
+}
+
+/// What a task runs of a stage.
+///
+/// # Errors
+/// What cannot be planned.
+pub(crate) fn for_task(
+    stage: Arc<dyn ExecutionPlan>,
+    task: Task,
+    state: &SessionState,
+) -> PlanResult<Arc<dyn ExecutionPlan>> {
+    let own = stage.transform_up(|plan| {
+        let scan = plan.downcast_ref::<ScanExec>().map(|scan| scan.for_task(task, state));
+        Ok(match scan.transpose()?.flatten() {
+            Some(scan) => Transformed::yes(Arc::new(scan)),
+            None => Transformed::no(plan),
+        })
+    })?;
+    Ok(own.data)
 }
 
 impl DisplayAs for StageExec {

@@ -4,6 +4,7 @@
 //! is not given out. What a join above expects of its other side's keys is known when it runs: such
 //! a condition is checked as long as it keeps rows away.
 
+pub(crate) mod of_task;
 pub(crate) mod parameters;
 
 use std::sync::Arc;

@@ -31,6 +31,7 @@ use datafusion::physical_plan::{
 };
 
 use super::access_path::{Access, SortColumn};
+use super::condition::of_task::filters_of;
 use super::condition::{Condition, RuntimeFilter, parameters};
 use super::join_keys;
 use super::pushed::WantedKeys;
@@ -46,7 +47,7 @@ use crate::transaction::Transaction;
 use crate::transaction::scope::Current;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
-use crate::workers::Task;
+use crate::workers::{Division, Task};
 use remanent_exec::WantedNumbers;
 
 /// Rows that are read at once though fewer may be requested.
@@ -64,8 +65,8 @@ pub(crate) struct ScanExec {
     filters: Arc<[Expr]>,
     /// Whether there are parameters in it.
     has_parameters: bool,
-    /// Whether each of several tasks reads a part of the segments.
-    is_divided: bool,
+    /// What each of several tasks reads, if the table is divided.
+    division: Option<Division>,
     /// What operators above will ask of the rows, known when they run.
     runtime_filters: Vec<Condition>,
     /// Keys that joins above want, which have read their build sides.
@@ -107,7 +108,7 @@ impl ScanExec {
             conditions,
             filters: filters.into(),
             has_parameters: filters.iter().any(parameters::has_parameter),
-            is_divided: false,
+            division: None,
             runtime_filters,
             told,
             fetch,
@@ -117,9 +118,26 @@ impl ScanExec {
         })
     }
 
-    /// The scan of which each of several tasks reads a part.
-    pub(crate) fn divided(self) -> Self {
-        Self { is_divided: true, ..self }
+    /// The scan of which each of several tasks reads a part, if it is divided.
+    pub(crate) fn divided(self, division: Option<Division>) -> Self {
+        Self { division, ..self }
+    }
+
+    /// The scan that a task runs which has not run; `None` if it is this one.
+    ///
+    /// # Errors
+    /// What cannot be planned.
+    pub(crate) fn for_task(&self, task: Task, state: &SessionState) -> PlanResult<Option<Self>> {
+        let Some(division @ Division::Keys { .. }) = self.division else { return Ok(None) };
+        let mut scan = self.again(Arc::clone(&self.properties));
+        scan.metrics = ExecutionPlanMetricsSet::new();
+        scan.division = None;
+        let own = filters_of(division, &self.table, task);
+        for filter in &own {
+            scan.conditions.push(Condition::of_filter(&self.table, filter, state)?);
+        }
+        scan.filters = self.filters.iter().cloned().chain(own).collect();
+        Ok(Some(scan))
     }
 
     /// Whether its parameters are all in the conditions of the query.
@@ -203,7 +221,7 @@ impl ScanExec {
         let size = config.batch_size().min(self.fetch.unwrap_or(usize::MAX).max(FEW));
         let current = Current::of(context)?;
         let transaction = Arc::clone(&current.transaction);
-        let part = current.part.filter(|_| self.is_divided);
+        let part = current.part.filter(|_| self.division == Some(Division::Segments));
         let access = self.access.clone();
         let mut request = ScanRequest {
             table: Arc::clone(&self.table),
@@ -275,13 +293,13 @@ impl ScanExec {
             table: Arc::clone(&self.table),
             columns: self.columns.clone(),
             filters: Arc::clone(&self.filters),
-            is_divided: self.is_divided,
+            division: self.division,
         })
     }
 
-    /// The table that it reads, if each of several tasks reads a part of it.
-    pub(crate) fn divided_table(&self) -> Option<&Arc<Table>> {
-        Some(&self.table).filter(|_| self.is_divided)
+    /// How the table that it reads is divided, if it is.
+    pub(crate) fn division(&self) -> Option<(Division, &Arc<Table>)> {
+        Some((self.division?, &self.table))
     }
 
     /// Sets of columns that it gives out, each by its place, of which no two rows have the same
@@ -321,7 +339,7 @@ impl ScanExec {
             conditions: self.conditions.clone(),
             filters: Arc::clone(&self.filters),
             has_parameters: self.has_parameters,
-            is_divided: self.is_divided,
+            division: self.division,
             runtime_filters: self.runtime_filters.clone(),
             told: self.told.clone(),
             fetch: self.fetch,
@@ -337,7 +355,7 @@ pub(crate) struct ScanParts {
     pub(crate) table: Arc<Table>,
     pub(crate) columns: Vec<usize>,
     pub(crate) filters: Arc<[Expr]>,
-    pub(crate) is_divided: bool,
+    pub(crate) division: Option<Division>,
 }
 
 /// What operators above want of the rows, now that it is known.
@@ -469,8 +487,13 @@ impl DisplayAs for ScanExec {
         }
         let names: Vec<&str> = self.schema.fields().iter().map(|f| f.name().as_str()).collect();
         write!(f, ", columns=[{}]", names.join(", "))?;
-        if self.is_divided {
-            f.write_str(", divided")?;
+        match self.division {
+            Some(Division::Segments) => f.write_str(", divided")?,
+            Some(Division::Keys { column, .. }) => {
+                let name = self.table.columns.get(column).map_or("", |column| &column.name);
+                write!(f, ", divided by {name}")?;
+            }
+            None => {}
         }
         self.fetch.iter().try_for_each(|fetch| write!(f, ", fetch={fetch}"))?;
         let list = |conditions: &[Condition]| {

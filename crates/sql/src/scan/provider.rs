@@ -20,6 +20,7 @@ use super::condition::Condition;
 use super::exec::ScanExec;
 use crate::catalog::table::Table;
 use crate::privileges::Allowed;
+use crate::workers::Division;
 
 /// A table that is read, or read to be changed.
 #[derive(Debug)]
@@ -29,8 +30,8 @@ pub(crate) struct TableSourceOf {
     schema: SchemaRef,
     constraints: Constraints,
     statistics: Option<Arc<Statistics>>,
-    /// Whether each of several tasks reads a part of it.
-    is_divided: bool,
+    /// What each of several tasks reads of it, if it is divided.
+    division: Option<Division>,
 }
 
 impl TableSourceOf {
@@ -48,18 +49,18 @@ impl TableSourceOf {
             false => Constraint::Unique(index.columns.clone()),
         });
         let constraints = Constraints::new_unverified(keys.collect());
-        let is_divided = false;
-        provider_as_source(Arc::new(Self { table, schema, constraints, statistics, is_divided }))
+        let division = None;
+        provider_as_source(Arc::new(Self { table, schema, constraints, statistics, division }))
     }
 
     /// The same, of which each of several tasks reads a part.
-    pub(crate) fn divided(&self) -> Arc<dyn TableSource> {
+    pub(crate) fn divided(&self, division: Division) -> Arc<dyn TableSource> {
         provider_as_source(Arc::new(Self {
             table: Arc::clone(&self.table),
             schema: Arc::clone(&self.schema),
             constraints: self.constraints.clone(),
             statistics: self.statistics.clone(),
-            is_divided: true,
+            division: Some(division),
         }))
     }
 
@@ -138,7 +139,7 @@ impl TableProvider for TableSourceOf {
             None => (0..self.schema().fields().len()).collect(),
         };
         let (table, schema) = (&self.table, &self.schema);
-        let scan = scan_of(table, schema, columns, filters, self.is_divided, session)?;
+        let scan = scan_of(table, schema, columns, filters, self.division, session)?;
         Ok(Arc::new(scan))
     }
 }
@@ -153,12 +154,15 @@ pub(crate) fn scan_of(
     schema: &SchemaRef,
     columns: Vec<usize>,
     filters: &[Expr],
-    is_divided: bool,
+    division: Option<Division>,
     session: &dyn Session,
 ) -> PlanResult<ScanExec> {
-    let access = if is_divided { Access::All } else { Access::choose(table, filters) };
+    let access = match division {
+        Some(Division::Segments) => Access::All,
+        Some(Division::Keys { .. }) | None => Access::choose(table, filters),
+    };
     let conditions = filters.iter().map(|filter| Condition::of_filter(table, filter, session));
     let conditions = conditions.collect::<PlanResult<_>>()?;
     let scan = ScanExec::new(Arc::clone(table), columns, access, conditions, filters, schema)?;
-    Ok(if is_divided { scan.divided() } else { scan })
+    Ok(scan.divided(division))
 }

@@ -72,7 +72,14 @@ fn place(tasks: usize) -> Place {
            weight double precision, word text); \
          insert into sale select i, i % 600, date '2020-01-01' + i % 1000, (i % 997) / 8.0, \
            i % 31, case when i % 3 > 0 then 'w' || i % 11 end from generate_series(1, {ROWS}) \
-           as g(i)"
+           as g(i); \
+         create table line (sale int, no int, amount int, primary key (sale, no)); \
+         insert into line select case when i < 9 then i - 20 else i / 2 end, i, i % 97 \
+           from generate_series(1, {ROWS}) as g(i); \
+         insert into line values (2000000000, 1, 50), (-2000000000, 1, 60); \
+         create table visit (id int primary key, customer int, seconds bigint); \
+         insert into visit select i, case when i % 50 > 0 then i % 700 end, i % 1000 \
+           from generate_series(1, {ROWS}) as g(i)"
     );
     for db in [&db, &other] {
         db.session().execute(&script).expect("rows");
@@ -153,6 +160,120 @@ const QUERIES: [(&str, bool); 23] = [
         true,
     ),
 ];
+
+/// Queries that are divided by a key, and the tables of which a task reads a part.
+const BY_KEYS: [(&str, &str); 16] = [
+    ("select sale, sum(amount) from line group by sale order by 2 desc, 1 limit 9", "line"),
+    (
+        "select s.id, customer, sum(amount) from sale s join line l on l.sale = s.id where s.id in \
+         (select sale from line group by sale having sum(amount) > 150) group by s.id, customer \
+         order by 3 desc, 1 limit 7",
+        "line, sale",
+    ),
+    (
+        "select n, count(*) from (select s.id, count(l.no) as n from sale s left join line l \
+         on l.sale = s.id and amount > 3 group by s.id) as q group by n order by n",
+        "line, sale",
+    ),
+    (
+        "select word, count(*) from sale s where exists (select 1 from line l where l.sale = s.id \
+         and amount > 90) group by word order by word",
+        "line, sale",
+    ),
+    (
+        "select word, count(*) from sale s where not exists (select 1 from line l where \
+         l.sale = s.id and amount > 90) group by word order by word",
+        "line, sale",
+    ),
+    (
+        "select count(*), sum(s.id), count(l.no) from sale s right join line l on l.sale = s.id",
+        "line, sale",
+    ),
+    (
+        "select word, count(*), sum(amount) from line a join sale s on a.sale = s.id where exists \
+         (select 1 from line b where b.sale = a.sale and b.no <> a.no) and not exists (select 1 \
+         from line c where c.sale = a.sale and c.amount > a.amount + 90) group by word \
+         order by word",
+        "line, sale",
+    ),
+    ("select count(*) from (select sale from line group by sale having count(*) = 2) as q", "line"),
+    (
+        "select v.customer, count(*), count(distinct s.word) from visit v join sale s \
+         on s.customer = v.customer where v.id % 900 = 7 group by v.customer order by 1",
+        "sale, visit",
+    ),
+    (
+        "select count(*), sum(n), max(customer) from (select customer, count(*) as n, \
+         max(seconds) from visit group by customer) as q",
+        "visit",
+    ),
+    (
+        "select s.id, l.no, amount from sale s join line l on l.sale = s.id and l.amount > weight \
+         order by amount desc, s.id, l.no limit 6",
+        "line, sale",
+    ),
+    (
+        "select count(*) from (select s.id from sale s left join (select sale, max(amount) as most \
+         from line group by sale) as m on m.sale = s.id where most is null) as q",
+        "line, sale",
+    ),
+    (
+        "select sum(t.id), count(*) from sale s join sale t on t.id = s.id join line l \
+         on l.sale = t.id where s.price > 3",
+        "line, sale",
+    ),
+    (
+        "select count(*), sum(seconds) from visit v where customer in (select customer from sale \
+         where weight > 20)",
+        "sale, visit",
+    ),
+    ("select count(*) from (select distinct customer, seconds % 3 from visit) as q", "visit"),
+    (
+        "select c.city, sum(n) from customer c join (select customer, count(*) as n from visit \
+         group by customer) as v on v.customer = c.id group by c.city order by 1",
+        "customer, visit",
+    ),
+];
+
+#[test]
+fn tasks_of_a_range_of_keys_have_whole_groups() {
+    for tasks in [2, 5] {
+        let mut place = place(tasks);
+        for (query, tables) in BY_KEYS {
+            place.workers.runner.retain_states().expect("a transaction");
+            let expected = rows(&mut place.alone, query);
+            assert_eq!(ran(&mut place, query), (1, expected), "{tasks} tasks: {query}");
+            let plan = rows(&mut place.session, &format!("explain {query}")).join("\n");
+            let stage = format!("Stage: tasks of several replicas, by {tables}");
+            assert!(plan.contains(", divided by "), "{query}\n{plan}");
+            assert!(plan.contains(&format!("{stage}\n")), "{query}\n{plan}");
+        }
+    }
+}
+
+#[test]
+fn null_among_keys_is_one_tasks() {
+    let mut place = place(3);
+    for (query, answer) in [
+        ("select count(*) from sale where customer not in (select customer from visit)", "0"),
+        (
+            "select count(*) from sale s where not exists (select 1 from visit v \
+             where v.customer = s.customer and v.customer > 10)",
+            "7340",
+        ),
+        ("select count(*) from (select customer from visit group by customer) as q", "687"),
+        (
+            "select count(*) from visit v left join (select customer from sale group by 1) as s \
+             on s.customer = v.customer where s.customer is null",
+            "31930",
+        ),
+    ] {
+        place.workers.runner.retain_states().expect("a transaction");
+        let expected = rows(&mut place.alone, query);
+        assert_eq!(ran(&mut place, query).1, expected, "{query}");
+        assert_eq!(expected, [answer], "{query}");
+    }
+}
 
 #[test]
 fn tasks_give_together_what_one_query_gives() {

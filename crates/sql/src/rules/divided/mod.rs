@@ -3,30 +3,35 @@
 //!
 //! The rows of an aggregate are cut where it does not matter: rows of a table go through filters,
 //! projections and one side of joins each by itself. Of the tables that are cut so, the largest is
-//! taken; all else below the aggregate, each task reads by itself, since each has the whole
-//! database. Where that is most of what is read, or there are nearly as many groups as rows,
-//! nothing is gained, and the plan stays as it is.
+//! taken; or all that belong together by a key ([`by_keys`]). All else below the aggregate, each
+//! task reads by itself, since each has the whole database. Where that is most of what is read, or
+//! there are nearly as many groups as rows, nothing is gained, and the plan stays as it is.
 
+mod by_keys;
 pub(crate) mod node;
 
 use std::sync::Arc;
 
-use datafusion::common::JoinType;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::datasource::source_as_provider;
-use datafusion::error::Result as PlanResult;
+use datafusion::error::{DataFusionError, Result as PlanResult};
 use datafusion::logical_expr::{
     Aggregate, Expr, Extension, LogicalPlan, Projection, Sort, TableScan,
 };
 
+use self::by_keys::{by_key, kept};
 use self::node::Staged;
 use crate::error::Error;
 use crate::rules::groups::parts::{Parts, named};
 use crate::scan::access_path::Access;
 use crate::scan::provider::TableSourceOf;
+use crate::workers::Division;
 
 /// Of what is read, a task of two reads at most so much.
 const READ_MAX: f64 = 0.8;
+/// By a key, a task of two reads at most this part of what it reads by segments, which cost less to
+/// tell apart.
+const BETTER: f64 = 0.95;
 /// Tasks make one group of so many rows at least: what they give is sent, and aggregated again.
 const ROWS_OF_GROUP: f64 = 8.0;
 /// What a scan reads that finds its rows by an index.
@@ -66,14 +71,25 @@ fn of_aggregate(aggregate: &Aggregate, rows_min: usize) -> PlanResult<Option<Log
     if is_found || aggregate.group_expr.iter().any(is_grouping_set) || !exprs().all(is_of_row) {
         return Ok(None);
     }
+    let groups = groups_of(&aggregate.input, &aggregate.group_expr)?;
+    let input = cut(&aggregate.input, rows_min, groups)?;
+    let (plan, all) = (LogicalPlan::Aggregate(aggregate.clone()), rows_below(&aggregate.input)?);
+    let whole = match is_alone(&plan)? {
+        true => by_key(&plan)?.filter(|whole| whole.is_worth_it(all, rows_min, groups)),
+        false => None,
+    };
+    let is_better = |whole: &Cut| input.as_ref().is_none_or(|it| BETTER * whole.read <= it.read);
+    let whole = whole.filter(is_better);
+    if let Some(whole) = whole {
+        return Ok(Some(staged(whole.plan)));
+    }
+    let Some(Cut { plan: input, .. }) = input else { return Ok(None) };
     let mut parts = Parts::of(aggregate);
     let mut results = Vec::new();
     for function in &aggregate.aggr_expr {
         let Some(result) = parts.result(function)? else { return Ok(None) };
         results.push(result);
     }
-    let groups = groups_of(&aggregate.input, &aggregate.group_expr)?;
-    let Some(input) = cut(&aggregate.input, rows_min, groups)? else { return Ok(None) };
     let keys = aggregate.group_expr.clone();
     let functions = parts.into_functions();
     let tasks = Aggregate::try_new(Arc::new(input), keys, functions)?;
@@ -110,7 +126,9 @@ fn of_sort(sort: &Sort, rows_min: usize) -> PlanResult<Option<LogicalPlan>> {
         return Ok(None);
     }
     let given = sort.fetch.map_or(0.0, |fetch| fetch as f64);
-    let Some(input) = cut(&sort.input, rows_min, given)? else { return Ok(None) };
+    let Some(Cut { plan: input, .. }) = cut(&sort.input, rows_min, given)? else {
+        return Ok(None);
+    };
     let (expr, fetch) = (sort.expr.clone(), sort.fetch);
     let tasks = Sort { expr: expr.clone(), input: Arc::new(input), fetch };
     let input = Arc::new(staged(LogicalPlan::Sort(tasks)));
@@ -147,18 +165,42 @@ fn staged(input: LogicalPlan) -> LogicalPlan {
     LogicalPlan::Extension(Extension { node: Arc::new(Staged { input }) })
 }
 
-/// The plan with a table that is divided; `None` if there is none that is worth it, where each task
-/// gives about so many rows.
-fn cut(plan: &LogicalPlan, rows_min: usize, given: f64) -> PlanResult<Option<LogicalPlan>> {
-    let Some(largest) = largest(plan) else { return Ok(None) };
-    let all = rows_below(plan)?;
-    let is_worth_it = largest.rows >= rows_min as f64
-        && all - largest.rows / 2.0 <= READ_MAX * all
-        && given * ROWS_OF_GROUP <= largest.rows;
-    if !is_worth_it || !is_alone(plan)? {
+/// A plan that is divided.
+struct Cut {
+    plan: LogicalPlan,
+    /// Rows that each of two tasks reads.
+    read: f64,
+    /// Rows of the largest table of which it reads a part.
+    largest: f64,
+}
+
+impl Cut {
+    /// Whether it is worth it where all rows are so many, and each task gives about so many.
+    fn is_worth_it(&self, all: f64, rows_min: usize, given: f64) -> bool {
+        self.largest >= rows_min as f64
+            && self.read <= READ_MAX * all
+            && given * ROWS_OF_GROUP <= self.largest
+    }
+}
+
+/// The plan with a table that is divided, or several by a key; `None` if there is none that is
+/// worth it, where each task gives about so many rows.
+fn cut(plan: &LogicalPlan, rows_min: usize, given: f64) -> PlanResult<Option<Cut>> {
+    if !is_alone(plan)? {
         return Ok(None);
     }
-    divided(plan, &largest.path).map(Some)
+    let all = rows_below(plan)?;
+    let by_segments = largest(plan).map(|table| {
+        let (read, largest) = (all - table.rows / 2.0, table.rows);
+        Ok::<_, DataFusionError>(Cut { plan: divided(plan, &table.path)?, read, largest })
+    });
+    let is_worth_it = |cut: &Cut| cut.is_worth_it(all, rows_min, given);
+    let by_segments = by_segments.transpose()?.filter(is_worth_it);
+    let by_key = by_key(plan)?.filter(is_worth_it);
+    Ok(match (by_segments, by_key) {
+        (Some(segments), Some(key)) if key.read < BETTER * segments.read => Some(key),
+        (segments, key) => segments.or(key),
+    })
 }
 
 /// A table that can be divided.
@@ -183,13 +225,7 @@ fn largest(plan: &LogicalPlan) -> Option<Divisible> {
         LogicalPlan::Filter(of) => through(0, &of.input),
         LogicalPlan::SubqueryAlias(of) => through(0, &of.input),
         LogicalPlan::Join(join) => {
-            use JoinType as J;
-            let [left, right] = match join.join_type {
-                J::Inner => [true, true],
-                J::Left | J::LeftSemi | J::LeftAnti | J::LeftMark => [true, false],
-                J::Right | J::RightSemi | J::RightAnti | J::RightMark => [false, true],
-                J::Full => [false, false],
-            };
+            let [left, right] = kept(join);
             let left = left.then(|| through(0, &join.left)).flatten();
             let right = right.then(|| through(1, &join.right)).flatten();
             let both = left.into_iter().chain(right);
@@ -278,19 +314,28 @@ fn is_of_row(expr: &Expr) -> bool {
     !expr.is_volatile() && !asks_more.unwrap_or(true)
 }
 
-/// The plan whose table at the end of this way is divided.
+/// The plan whose table at the end of this way is divided by its segments.
 fn divided(plan: &LogicalPlan, path: &[usize]) -> PlanResult<LogicalPlan> {
-    let Some((&input, before)) = path.split_last() else {
-        let LogicalPlan::TableScan(scan) = plan else {
-            return Err(Error::internal("what is divided is no table").into());
-        };
-        let provider = source_as_provider(&scan.source)?;
-        let source = provider.downcast_ref::<TableSourceOf>();
-        let source =
-            source.ok_or_else(|| Error::internal("a table of somebody else is divided"))?;
-        return Ok(LogicalPlan::TableScan(TableScan { source: source.divided(), ..scan.clone() }));
+    let path: Vec<usize> = path.iter().rev().copied().collect();
+    let LogicalPlan::TableScan(scan) = below(plan, &path) else {
+        return Err(Error::internal("what is divided is no table").into());
     };
+    let provider = source_as_provider(&scan.source)?;
+    let source = provider.downcast_ref::<TableSourceOf>();
+    let source = source.ok_or_else(|| Error::internal("a table of somebody else is divided"))?;
+    let source = source.divided(Division::Segments);
+    with_input(plan, &path, LogicalPlan::TableScan(TableScan { source, ..scan.clone() }))
+}
+
+/// The operator at the end of a way through inputs.
+fn below<'p>(plan: &'p LogicalPlan, path: &[usize]) -> &'p LogicalPlan {
+    path.iter().fold(plan, |plan, &input| plan.inputs().get(input).copied().unwrap_or(plan))
+}
+
+/// The plan with another operator at the end of a way.
+fn with_input(plan: &LogicalPlan, path: &[usize], end: LogicalPlan) -> PlanResult<LogicalPlan> {
+    let Some((&input, behind)) = path.split_first() else { return Ok(end) };
     let mut inputs: Vec<LogicalPlan> = plan.inputs().into_iter().cloned().collect();
-    inputs[input] = divided(&inputs[input], before)?;
+    inputs[input] = with_input(&inputs[input], behind, end)?;
     plan.with_new_exprs(plan.expressions(), inputs)
 }
