@@ -24,8 +24,10 @@ use remanent_sql::{
 };
 use serde::{Deserialize, Serialize};
 
-/// A scan on its way.
+/// A scan on its way. What somebody does not know of it is not passed over: it might be that the
+/// scan is of a part.
 #[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct SentScan {
     table: u32,
     columns: Vec<usize>,
@@ -90,6 +92,14 @@ impl PhysicalExtensionCodec for Codec {
         let division = sent.division.map(Division::from);
         let filters = filters.collect::<Result<_>>()?;
         let parts = ScanParts { table, columns, filters, division };
+        let key = match division {
+            Some(Division::Keys { column, .. }) => Some(column),
+            _ => None,
+        };
+        if key.is_some_and(|key| !parts.columns.contains(&key)) {
+            // Whether it is the same column here is seen by the scan's columns.
+            return Err(internal("a table is divided by a column that is not read"));
+        }
         let scan = self.runner.scan_of_parts(&parts, task.0.state())?;
         match shape(&scan.schema()) == sent.schema {
             true => Ok(scan),

@@ -38,13 +38,15 @@ def free_ports(count):
 
 
 class Group:
-    """Processes, each with a folder."""
+    """Processes, each with a folder: so many, with this memory and more options."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, count=3, memory="256M", options=()):
         self.program, self.folder = program, pathlib.Path(folder)
-        self.peers, self.clients = free_ports(3), free_ports(3)
-        self.processes = [None, None, None]
-        for replica in range(3):
+        self.memory, self.options = memory, options
+        ports = free_ports(2 * count)
+        self.peers, self.clients = ports[:count], ports[count:]
+        self.processes = [None] * count
+        for replica in range(count):
             self.start(replica)
 
     def start(self, replica):
@@ -53,9 +55,9 @@ class Group:
         self.processes[replica] = subprocess.Popen(
             [
                 self.program, "serve", str(self.folder / str(replica + 1)), "--trust",
-                "--listen", f"127.0.0.1:{self.clients[replica]}", "--memory", "256M",
+                "--listen", f"127.0.0.1:{self.clients[replica]}", "--memory", self.memory,
                 "--replica", f"{replica + 1}@127.0.0.1:{self.peers[replica]}",
-                "--peers", ",".join(others), "--grace", "1",
+                "--peers", ",".join(others), "--grace", "1", *self.options,
             ],
             stdout=log, stderr=log,
         )  # fmt: skip
@@ -65,7 +67,8 @@ class Group:
         process.send_signal(how)
         process.wait(PATIENCE)
 
-    def dsn(self, replicas=(0, 1, 2), **more):
+    def dsn(self, replicas=None, **more):
+        replicas = range(len(self.clients)) if replicas is None else replicas
         hosts = ",".join("127.0.0.1" for _ in replicas)
         ports = ",".join(str(self.clients[replica]) for replica in replicas)
         more = " ".join(f"{name}={value}" for name, value in more.items())

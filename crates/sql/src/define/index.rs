@@ -19,6 +19,9 @@ use crate::result::answer::{Notice, Outcome};
 const ENTRY_BYTES: usize = 64;
 const PART_BYTES: usize = 16;
 
+/// Indexes of the same columns whose names are found.
+const NAMES_MAX: u32 = 1000;
+
 pub(super) fn create_index(
     context: &mut StatementContext,
     create: &CreateIndex,
@@ -44,7 +47,14 @@ pub(super) fn create_index(
     };
     let name = name.unwrap_or_else(|| {
         let columns: Vec<&str> = parts.iter().map(|part| part.column.as_str()).collect();
-        format!("{}_{}_idx", table.name.name, columns.join("_"))
+        let made = format!("{}_{}_idx", table.name.name, columns.join("_"));
+        let is_free = |name: &String| {
+            let full = Name::new(&table.name.schema, name);
+            catalog.index(&full).is_none() && !catalog.has(&full)
+        };
+        let numbered = (1..NAMES_MAX).map(|number| format!("{made}{number}"));
+        let mut names = std::iter::once(made.clone()).chain(numbered);
+        names.find(is_free).unwrap_or(made)
     });
     check_new(&name)?;
     let full = Name::new(&table.name.schema, &name);

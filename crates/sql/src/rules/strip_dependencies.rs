@@ -139,6 +139,12 @@ impl Forgetting {
     }
 }
 
+/// The rows of an operator that only forgets their keys.
+pub(crate) fn remembered(plan: &LogicalPlan) -> Option<&LogicalPlan> {
+    let LogicalPlan::Extension(extension) = plan else { return None };
+    extension.node.as_any().downcast_ref::<Forgetting>().map(|forgetting| &forgetting.input)
+}
+
 impl PartialOrd for Forgetting {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         self.input.partial_cmp(&other.input)

@@ -132,11 +132,12 @@ impl ScanExec {
         let mut scan = self.again(Arc::clone(&self.properties));
         scan.metrics = ExecutionPlanMetricsSet::new();
         scan.division = None;
+        // Before the others, which may cost more.
         let own = filters_of(division, &self.table, task);
-        for filter in &own {
-            scan.conditions.push(Condition::of_filter(&self.table, filter, state)?);
-        }
-        scan.filters = self.filters.iter().cloned().chain(own).collect();
+        let conditions = own.iter().map(|own| Condition::of_filter(&self.table, own, state));
+        scan.conditions = conditions.collect::<PlanResult<_>>()?;
+        scan.conditions.extend(self.conditions.iter().cloned());
+        scan.filters = own.into_iter().chain(self.filters.iter().cloned()).collect();
         Ok(Some(scan))
     }
 

@@ -9,5 +9,6 @@ mod known_plans;
 mod returning;
 mod sequences;
 mod stages;
+mod stages_at_random;
 mod waiting;
 mod wildcards;

@@ -14,6 +14,7 @@ use remanent_sql::{Datum, Session, SqlDatabase, Stage, Task, TaskRunner, Workers
 struct Here {
     runner: Arc<TaskRunner>,
     tasks: usize,
+    rows_min: usize,
     /// The number of batches after which a replica is lost.
     lost_after: AtomicUsize,
     stages: AtomicUsize,
@@ -25,7 +26,7 @@ impl Workers for Here {
     }
 
     fn rows_min(&self) -> usize {
-        10_000
+        self.rows_min
     }
 
     fn run(&self, stage: Stage) -> SendableRecordBatchStream {
@@ -54,10 +55,10 @@ impl Workers for Here {
 
 const ROWS: usize = 200_000;
 
-struct Place {
+pub(crate) struct Place {
     db: Arc<SqlDatabase>,
     workers: Arc<Here>,
-    alone: Session,
+    pub(crate) alone: Session,
     session: Session,
 }
 
@@ -84,9 +85,20 @@ fn place(tasks: usize) -> Place {
     for db in [&db, &other] {
         db.session().execute(&script).expect("rows");
     }
+    with_workers(db, &other, tasks, 10_000)
+}
+
+/// A database whose tables of so many rows are divided among tasks, and one without.
+pub(crate) fn with_workers(
+    db: Arc<SqlDatabase>,
+    other: &Arc<SqlDatabase>,
+    tasks: usize,
+    rows_min: usize,
+) -> Place {
     let workers = Arc::new(Here {
         runner: Arc::new(TaskRunner::new(&db)),
         tasks,
+        rows_min,
         lost_after: AtomicUsize::new(usize::MAX),
         stages: AtomicUsize::new(0),
     });
@@ -95,7 +107,7 @@ fn place(tasks: usize) -> Place {
     Place { session: db.session(), alone: other.session(), db, workers }
 }
 
-fn rows(session: &mut Session, query: &str) -> Vec<String> {
+pub(crate) fn rows(session: &mut Session, query: &str) -> Vec<String> {
     let rows = session.query(query, &[]).expect(query).rows;
     let line = |row: &Vec<Datum>| row.iter().map(Datum::to_string).collect::<Vec<_>>().join("|");
     rows.iter().map(line).collect()
@@ -240,7 +252,6 @@ fn tasks_of_a_range_of_keys_have_whole_groups() {
     for tasks in [2, 5] {
         let mut place = place(tasks);
         for (query, tables) in BY_KEYS {
-            place.workers.runner.retain_states().expect("a transaction");
             let expected = rows(&mut place.alone, query);
             assert_eq!(ran(&mut place, query), (1, expected), "{tasks} tasks: {query}");
             let plan = rows(&mut place.session, &format!("explain {query}")).join("\n");
@@ -268,7 +279,6 @@ fn null_among_keys_is_one_tasks() {
             "31930",
         ),
     ] {
-        place.workers.runner.retain_states().expect("a transaction");
         let expected = rows(&mut place.alone, query);
         assert_eq!(ran(&mut place, query).1, expected, "{query}");
         assert_eq!(expected, [answer], "{query}");
@@ -294,7 +304,8 @@ fn tasks_give_together_what_one_query_gives() {
 }
 
 /// How many stages a query has had, and its rows.
-fn ran(place: &mut Place, query: &str) -> (usize, Vec<String>) {
+pub(crate) fn ran(place: &mut Place, query: &str) -> (usize, Vec<String>) {
+    place.workers.runner.retain_states().expect("a transaction");
     let before = place.workers.stages.load(Ordering::Relaxed);
     let rows = rows(&mut place.session, query);
     (place.workers.stages.load(Ordering::Relaxed) - before, rows)

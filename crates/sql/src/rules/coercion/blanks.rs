@@ -202,19 +202,19 @@ fn seen_whole(expr: &mut Expr) -> Vec<&mut Expr> {
     match expr {
         Expr::Like(like) if is_blind(like) => Vec::new(),
         Expr::Like(Like { expr, .. }) | Expr::SimilarTo(Like { expr, .. }) => vec![expr.as_mut()],
-        Expr::BinaryExpr(BinaryExpr { left, op, .. })
-            if matches!(
-                op,
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op:
                 O::RegexMatch
-                    | O::RegexIMatch
-                    | O::RegexNotMatch
-                    | O::RegexNotIMatch
-                    | O::LikeMatch
-                    | O::ILikeMatch
-                    | O::NotLikeMatch
-                    | O::NotILikeMatch
-            ) =>
-        {
+                | O::RegexIMatch
+                | O::RegexNotMatch
+                | O::RegexNotIMatch
+                | O::LikeMatch
+                | O::ILikeMatch
+                | O::NotLikeMatch
+                | O::NotILikeMatch,
+            ..
+        }) => {
             vec![left.as_mut()]
         }
         Expr::ScalarFunction(call) if SEE_BLANKS.contains(&call.func.name()) => {

@@ -10,6 +10,7 @@ use datafusion::error::Result as PlanResult;
 use datafusion::logical_expr::{Aggregate, Expr, Join, LogicalPlan, TableScan};
 
 use super::{Cut, FOUND_ROWS, below, rows_below, rows_of, with_input};
+use crate::rules::strip_dependencies::remembered;
 use crate::scan::condition::of_task::can_divide;
 use crate::scan::provider::TableSourceOf;
 use crate::workers::Division;
@@ -66,6 +67,11 @@ fn ways_of(plan: &LogicalPlan, path: &mut Vec<usize>, ways: &mut Vec<Way>) {
         LogicalPlan::Projection(of) => through(0, &of.input, ways),
         LogicalPlan::Filter(of) => through(0, &of.input, ways),
         LogicalPlan::SubqueryAlias(of) => through(0, &of.input, ways),
+        LogicalPlan::Extension(_) => {
+            if let Some(input) = remembered(plan) {
+                through(0, input, ways);
+            }
+        }
         LogicalPlan::Join(join) => {
             let [left, right] = kept(join);
             if left {
@@ -139,15 +145,22 @@ impl Looking {
         let (input, keys) = match plan {
             LogicalPlan::TableScan(scan) => return self.scan(scan, &keys),
             LogicalPlan::Join(join) => return self.join(join, keys),
-            LogicalPlan::Filter(of) => (&of.input, keys),
+            LogicalPlan::Filter(of) => (of.input.as_ref(), keys),
+            LogicalPlan::Extension(_) => match remembered(plan) {
+                Some(input) => (input, keys),
+                None => return Ok(None),
+            },
             LogicalPlan::SubqueryAlias(of) => {
                 let pairs = of.schema.columns().into_iter().zip(of.input.schema().columns());
-                (&of.input, pairs.filter(|(key, _)| keys.contains(key)).map(|(_, of)| of).collect())
+                (
+                    of.input.as_ref(),
+                    pairs.filter(|(key, _)| keys.contains(key)).map(|(_, of)| of).collect(),
+                )
             }
             LogicalPlan::Projection(of) => {
-                (&of.input, taken(of.schema.columns().into_iter().zip(&of.expr), &keys))
+                (of.input.as_ref(), taken(of.schema.columns().into_iter().zip(&of.expr), &keys))
             }
-            LogicalPlan::Aggregate(of) => (&of.input, group_keys(of, &keys)),
+            LogicalPlan::Aggregate(of) => (of.input.as_ref(), group_keys(of, &keys)),
             _ => return Ok(None),
         };
         if keys.is_empty() {
@@ -203,9 +216,11 @@ impl Looking {
             keys.iter().filter(own).cloned().collect::<Vec<_>>()
         };
         let mut sides = [of_side(&join.left), of_side(&join.right)];
-        let [keeps_left, keeps_right] = kept(join);
+        let [keeps_left, _] = kept(join);
         // What a side without rows of its own has is NULL, too.
-        if !(keeps_left && !sides[0].is_empty() || keeps_right && !sides[1].is_empty()) {
+        let has_own =
+            sides.iter().zip(kept(join)).any(|(keys, is_kept)| is_kept && !keys.is_empty());
+        if !has_own {
             return Ok(None);
         }
         for (left, right) in &join.on {

@@ -23,6 +23,7 @@ use self::by_keys::{by_key, kept};
 use self::node::Staged;
 use crate::error::Error;
 use crate::rules::groups::parts::{Parts, named};
+use crate::rules::strip_dependencies::remembered;
 use crate::scan::access_path::Access;
 use crate::scan::provider::TableSourceOf;
 use crate::workers::Division;
@@ -224,6 +225,7 @@ fn largest(plan: &LogicalPlan) -> Option<Divisible> {
         LogicalPlan::Projection(of) => through(0, &of.input),
         LogicalPlan::Filter(of) => through(0, &of.input),
         LogicalPlan::SubqueryAlias(of) => through(0, &of.input),
+        LogicalPlan::Extension(_) => through(0, remembered(plan)?),
         LogicalPlan::Join(join) => {
             let [left, right] = kept(join);
             let left = left.then(|| through(0, &join.left)).flatten();
