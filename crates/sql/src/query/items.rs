@@ -166,6 +166,15 @@ pub(super) fn marked(name: &str, again: usize) -> String {
 /// The name of what has none.
 const UNNAMED: &str = "?column?";
 
+/// Whether a cast of an expression is called as its type: it has no name but that of a cast.
+fn is_weak(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => is_weak(inner),
+        Expr::TypedString(_) | Expr::Case { .. } => true,
+        other => name_of(other) == UNNAMED,
+    }
+}
+
 /// The name that an item has by itself.
 fn name_of(expr: &Expr) -> String {
     match expr {
@@ -175,17 +184,17 @@ fn name_of(expr: &Expr) -> String {
             let last = function.name.0.last().and_then(|part| part.as_ident());
             last.map(fold).unwrap_or_default()
         }
-        Expr::Cast { expr, data_type, .. } => match name_of(expr) {
-            unnamed if unnamed == UNNAMED => match SqlType::from_ast(data_type) {
-                Ok(SqlType::Integer) => "int4".to_owned(),
-                Ok(SqlType::BigInt) => "int8".to_owned(),
-                Ok(SqlType::Boolean) => "bool".to_owned(),
-                Ok(SqlType::Timestamp) => "timestamp".to_owned(),
-                Ok(other) => other.to_string().split(['(', ' ']).next().unwrap_or("").to_owned(),
-                Err(_) => UNNAMED.to_owned(),
-            },
-            named => named,
+        Expr::Cast { expr, data_type, .. } if is_weak(expr) => match SqlType::from_ast(data_type) {
+            Ok(SqlType::Integer) => "int4".to_owned(),
+            Ok(SqlType::BigInt) => "int8".to_owned(),
+            Ok(SqlType::Boolean) => "bool".to_owned(),
+            Ok(SqlType::Timestamp) => "timestamp".to_owned(),
+            Ok(SqlType::Char(_)) => "bpchar".to_owned(),
+            Ok(SqlType::Varchar(_)) => "varchar".to_owned(),
+            Ok(other) => other.to_string().split(['(', ' ']).next().unwrap_or("").to_owned(),
+            Err(_) => UNNAMED.to_owned(),
         },
+        Expr::Cast { expr, .. } => name_of(expr),
         Expr::Nested(inner) => name_of(inner),
         Expr::Case { .. } => "case".to_owned(),
         Expr::Exists { .. } => "exists".to_owned(),

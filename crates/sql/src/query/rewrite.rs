@@ -345,12 +345,21 @@ fn rows_of_series(item: &mut SelectItem) {
 }
 
 /// The text of a type that limits the length of text, which is text to the binder.
-fn limited(data_type: &mut ast::DataType) -> Option<String> {
-    let of @ (SqlType::Varchar(_) | SqlType::Char(_)) = SqlType::from_ast(data_type).ok()? else {
-        return None;
+fn limited(data_type: &mut ast::DataType) -> ControlFlow<Error, Option<String>> {
+    use ast::DataType as Ast;
+    if !matches!(
+        data_type,
+        Ast::Char(_) | Ast::Character(_) | Ast::Varchar(_) | Ast::CharacterVarying(_)
+    ) {
+        return ControlFlow::Continue(None);
+    }
+    let of = match SqlType::from_ast(data_type) {
+        Ok(SqlType::Text) => return ControlFlow::Continue(None),
+        Ok(of) => of,
+        Err(error) => return ControlFlow::Break(error),
     };
-    *data_type = ast::DataType::Text;
-    Some(of.to_string())
+    *data_type = Ast::Text;
+    ControlFlow::Continue(Some(of.to_string()))
 }
 
 /// The same of what is cast to an interval.
@@ -527,7 +536,7 @@ impl VisitorMut for Rewriter<'_> {
                     }
                 }
                 let to = data_type.to_string();
-                if let Some(of) = limited(data_type) {
+                if let Some(of) = limited(data_type)? {
                     return call_with_type(cut::CUT, expr, &of);
                 }
                 known_type(data_type);

@@ -116,9 +116,23 @@ fn values_are_shown_with_blanks_and_become_text_without() {
     ] {
         assert_eq!(answer(&mut session, text, &[]), expected, "{text}");
     }
-    let columns = session.query("select c, c::varchar(3) from u", &[]).expect("columns").columns;
-    let types: Vec<String> = columns.iter().map(|column| column.sql_type.to_string()).collect();
-    assert_eq!(types, ["character(5)", "character varying(3)"]);
+    let text = "select c, c::varchar(3), 'a'::char(2), date '2020-01-01'::varchar(4) from u";
+    let columns = session.query(text, &[]).expect("columns").columns;
+    let types: Vec<String> =
+        columns.iter().map(|column| format!("{} {}", column.name, column.sql_type)).collect();
+    let expected = [
+        "c character(5)",
+        "c character varying(3)",
+        "bpchar character(2)",
+        "varchar character varying(4)",
+    ];
+    assert_eq!(types, expected);
+    assert_eq!(answer(&mut session, "select 'a'::char(0)", &[]), "22023");
+    assert_eq!(answer(&mut session, "select 'a'::varchar(0)", &[]), "22023");
+    // Conditions of tables are comparisons like any other.
+    let checked = "create table k (c char(5) check (c in ('a', 'b '))); insert into k values ('b')";
+    session.execute(checked).expect("b is one of them");
+    assert_eq!(answer(&mut session, "insert into k values ('c')", &[]), "23514");
 }
 
 #[test]

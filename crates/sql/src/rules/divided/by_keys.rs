@@ -31,9 +31,10 @@ pub(super) fn by_key(plan: &LogicalPlan) -> PlanResult<Option<Cut>> {
     let mut ways = Vec::new();
     ways_of(plan, &mut Vec::new(), &mut ways);
     let mut best: Option<(Looking, &Way)> = None;
+    let all = rows_below(plan)?;
     for way in ways.iter().take(WAYS_MAX) {
-        let mut looking = Looking::default();
-        looking.read += rows_below(plan)? - rows_below(below(plan, &way.path))?;
+        let read = all - rows_below(below(plan, &way.path))?;
+        let mut looking = Looking { read, ..Looking::default() };
         let can_be = looking.restricted(below(plan, &way.path), vec![way.key.clone()])?.is_some();
         let is_best = best.as_ref().is_none_or(|(best, _)| looking.read < best.read);
         if can_be && looking.bounds.is_some() && is_best {
@@ -216,11 +217,13 @@ impl Looking {
             keys.iter().filter(own).cloned().collect::<Vec<_>>()
         };
         let mut sides = [of_side(&join.left), of_side(&join.right)];
-        let [keeps_left, _] = kept(join);
-        // What a side without rows of its own has is NULL, too.
-        let has_own =
-            sides.iter().zip(kept(join)).any(|(keys, is_kept)| is_kept && !keys.is_empty());
-        if !has_own {
+        let kept = kept(join);
+        // What a side without rows of its own has is NULL, too: of it, only what this join makes
+        // equal to the other side can be left out.
+        sides.iter_mut().zip(kept).filter(|(_, is_kept)| !is_kept).for_each(|(keys, _)| {
+            keys.clear();
+        });
+        if sides.iter().all(Vec::is_empty) {
             return Ok(None);
         }
         for (left, right) in &join.on {
@@ -260,7 +263,7 @@ impl Looking {
         }
         let is_enough = match one_is_enough {
             true => is_restricted != [false; 2],
-            false => is_restricted[usize::from(!keeps_left)],
+            false => is_restricted[usize::from(!kept[0])],
         };
         let plan = LogicalPlan::Join(join.clone());
         let restricted = is_enough.then(|| plan.with_new_exprs(plan.expressions(), inputs));
