@@ -11,6 +11,8 @@ mod outcome;
 
 mod backup;
 mod check;
+#[cfg(feature = "sql")]
+mod client;
 mod ddl;
 mod dump_log;
 #[cfg(feature = "sql")]
@@ -79,7 +81,7 @@ const COMMANDS: [Command; 9] = [
     },
     Command {
         name: "backup",
-        about: "copies a database that nobody has open into another folder",
+        about: "copies a database, or that of a server which runs, into another folder",
         run: backup::run,
     },
     Command {

@@ -27,6 +27,11 @@ fn lock_by_itself(path: &str) -> std::io::Result<Box<dyn Debug + Send + Sync>> {
     Ok(Box::new(folder))
 }
 
+/// Whether files with these names are those of a database.
+pub(crate) fn has_database(names: &[String]) -> bool {
+    names.iter().any(|name| name.starts_with("log-") || name.starts_with("image-"))
+}
+
 /// A folder with a database that nobody else has open.
 pub(crate) struct Source {
     pub(crate) folder: Folder,
@@ -47,14 +52,13 @@ impl Source {
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
                 return Err(Failure::Refused(format!(
                     "error: {path}: a program has this database open; close it first, or let it \
-                     make a backup itself"
+                     make a backup itself, as `remanent backup CONNECTION TARGET` has a server do"
                 )));
             }
             Err(_) => None,
         };
         let names = folder.names().map_err(refused)?;
-        let is_ours = |name: &String| name.starts_with("log-") || name.starts_with("image-");
-        if !names.iter().any(is_ours) {
+        if !has_database(&names) {
             return Err(Failure::Refused(format!("error: {path}: there is no database in it")));
         }
         Ok(Self { folder, _lock: lock })

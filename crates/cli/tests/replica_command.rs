@@ -77,6 +77,15 @@ impl Group {
         config
     }
 
+    /// How a replica is reached as psql says it, by who sees all up to a position.
+    fn settings(&self, replica: usize, position: &str) -> String {
+        let port = self.clients[replica];
+        format!(
+            "host=127.0.0.1 port={port} user=tester dbname=db \
+             options='-c remanent.read_after={position}'"
+        )
+    }
+
     /// A client of the replica that takes changes.
     async fn leader(&self) -> (usize, Client) {
         let mut config = self.config(&[0, 1, 2]);
@@ -413,6 +422,80 @@ fn the_group_is_seen_from_both_sides() {
             assert_eq!(value(&leader, "show durability").await.unwrap(), level);
             assert_eq!(value(&leader, "show synchronous_commit").await.unwrap(), waits);
         }
+    });
+}
+
+/// A backup that a server makes, once it lets somebody in.
+fn backed_up(connection: String, target: String) -> (String, std::process::Output) {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let output = remanent(&["backup", &connection, &target]);
+        if output.status.success() || Instant::now() > until {
+            return (target, output);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A backup of each replica while money moves: a database of its own, of one moment.
+#[test]
+fn each_replica_is_backed_up_while_it_goes_on() {
+    run(async {
+        let group = Group::start("replica-backups");
+        let (_, leader) = group.leader().await;
+        leader
+            .batch_execute(
+                "create table account (id int primary key, amount bigint); \
+                 insert into account select i, 100 from generate_series(1, 20000) as g(i)",
+            )
+            .await
+            .unwrap();
+        let position = value(&leader, "show remanent.position").await.unwrap();
+        let (sender, mut end) = tokio::sync::oneshot::channel::<()>();
+        let moving = async {
+            let mut moved = 0;
+            while end.try_recv().is_err() {
+                let (from, to) = (1 + moved % 10_000, 10_001 + moved % 10_000);
+                let change = format!(
+                    "begin; update account set amount = amount - 1 where id = {from}; \
+                     update account set amount = amount + 1 where id = {to}; commit"
+                );
+                leader.batch_execute(&change).await.unwrap();
+                moved += 1;
+            }
+            moved
+        };
+        let backing_up = async {
+            let made = (0..3).map(|replica| {
+                let (connection, target) = (
+                    group.settings(replica, &position),
+                    group.folder.path(&format!("copy of {replica}")),
+                );
+                tokio::task::spawn_blocking(move || backed_up(connection, target))
+            });
+            let mut targets = Vec::new();
+            for made in made {
+                let (target, output) = made.await.unwrap();
+                assert_eq!((output.status.code(), err(&output)), (Some(0), String::new()));
+                targets.push(target);
+            }
+            sender.send(()).unwrap();
+            targets
+        };
+        let (moved, targets) = futures::future::join(moving, backing_up).await;
+        assert!(moved > 0);
+        for target in targets {
+            assert_eq!(remanent(&["check", &target]).status.code(), Some(0));
+            let query = "insert into account values (0, 0); select sum(amount) from account";
+            let output = remanent(&[&target, "--command", query]);
+            assert!(out(&output).contains("2000000"), "{}{}", out(&output), err(&output));
+            let again = remanent(&["backup", &group.settings(0, &position), &target]);
+            assert_eq!(again.status.code(), Some(1));
+            assert!(err(&again).contains("already"), "{}", err(&again));
+        }
+        let nobody = remanent(&["backup", "host=127.0.0.1 port=1", &group.folder.path("none")]);
+        assert_eq!(nobody.status.code(), Some(1), "{}", err(&nobody));
+        assert!(!std::path::Path::new(&group.folder.path("none")).exists());
     });
 }
 

@@ -89,11 +89,12 @@ impl Database {
 
     /// Writes an image of the database into another storage, while transactions go on: a database
     /// of its own, to be opened there. Files of the log that were kept since may be laid beside it,
-    /// to go further than the image does. Returns the bytes of the image.
+    /// to go further than the image does. That of a replica has what a majority has, and belongs to
+    /// no group. Returns the bytes of the image.
     ///
     /// # Errors
     /// `StorageFailed`, `LogFailed`, `TooManyTransactions`; `InvalidOptions` if there is a database
-    /// in that storage.
+    /// in that storage; `NotReplicated` if no majority gets to have what a replica's has.
     ///
     /// # Examples
     /// ```
@@ -120,15 +121,20 @@ impl Database {
             return Err(Error::new(ErrorKind::InvalidOptions)
                 .because("there is a database in that storage already"));
         }
-        let head = match self.instance.log() {
-            None => ImageHead { database: new_database_id(), ..ImageHead::default() },
+        let log = self.instance.log();
+        let head = match log.filter(|log| log.group().is_none()) {
             Some(log) => {
                 let (database, position) = (log.database(), log.cut()?);
                 ImageHead { database, position, ..ImageHead::default() }
             }
+            // Nothing goes on behind it: the log of a replica is its group's.
+            None => ImageHead { database: new_database_id(), ..ImageHead::default() },
         };
         let mut image = NewImage::begin(&self.instance, target, head, None)?;
-        let written = image.write_all(&self.instance, target, || Ok(()));
+        let seen = log.and_then(|log| Some((log, log.seen(log.group()?))));
+        let written = image.write_all(&self.instance, target, || {
+            seen.map_or(Ok(()), |(log, seen)| parts::wait_for_group(log, seen))
+        });
         image.end(&self.instance, target);
         written.map(|(_, size)| size)
     }

@@ -26,6 +26,7 @@ use crate::limits::budget::BudgetPool;
 use crate::limits::held::Held;
 use crate::limits::spill::Spilling;
 use crate::names::Name;
+use crate::notifications::Channels;
 use crate::plan_cache::PlanCache;
 use crate::threads::spare::{CORES, THREADS_MAX};
 use crate::transaction::full_segments::FullSegments;
@@ -115,6 +116,8 @@ pub struct SqlDatabase {
     pub(crate) full_segments: FullSegments,
     pub(crate) statistics: Known,
     pub(crate) plans: Arc<PlanCache>,
+    /// Who listens to what.
+    pub(crate) channels: Arc<Channels>,
     /// The number of the next session.
     pub(crate) sessions: AtomicU64,
     /// Those of them that have clients.
@@ -134,9 +137,9 @@ pub struct SqlDatabase {
     pub(crate) is_stale: AtomicBool,
     /// Positions of the log between which nothing was committed, as a change feed has found out.
     pub(crate) nothing_between: Mutex<(u64, u64)>,
-    /// What sessions begin with.
     /// When the leader of its group was asked last.
     asked: Mutex<replica::Asked>,
+    /// What sessions begin with.
     freezing: Mutex<Freezing>,
     query_threads: AtomicUsize,
     /// 0 is no limit.
@@ -172,6 +175,7 @@ impl SqlDatabase {
             taken: Taken::default(),
             statistics: Known::default(),
             plans,
+            channels: Arc::default(),
             sessions: AtomicU64::new(1),
             activities: Activities::default(),
             refreshing: Mutex::new(()),

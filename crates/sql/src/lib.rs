@@ -46,6 +46,8 @@ mod session_functions;
 
 mod changes;
 
+mod backup;
+
 mod system_catalog;
 
 mod context;
@@ -57,6 +59,8 @@ mod database;
 mod plan_cache;
 
 mod activity;
+
+mod notifications;
 
 mod group;
 mod privileges;
@@ -88,6 +92,7 @@ pub use group::{Group, GroupMember, GroupView, MAX_STALENESS, READ_AFTER};
 pub use limits::cancel::Cancel;
 pub use limits::heap::CountingAllocator;
 pub use limits::held::Held;
+pub use notifications::Notification;
 pub use result::answer::{Answer, Notice, Outcome, Severity, Tag};
 pub use result::rows::{ResultColumn, Rows};
 pub use session::prepared::Prepared;

@@ -4,7 +4,6 @@
 //! or for as long as it runs. A server that goes away is connected to again, or another one of its
 //! group: positions mean the same in all replicas. What was printed is not printed again then.
 
-mod connecting;
 mod line;
 
 use std::io::{BufWriter, Stdout, Write};
@@ -12,8 +11,8 @@ use std::time::Duration;
 
 use tokio_postgres::{Client, Error as ClientError, SimpleQueryMessage};
 
-use self::connecting::Server;
 use self::line::{COLUMNS, Line};
+use crate::client::{self, Server};
 use crate::flags::{self, Flags};
 use crate::outcome::{Failure, Outcome, answer, say};
 
@@ -30,7 +29,7 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     }
     flags.only("feed", &FLAG_NAMES)?;
     let [connection] = flags.words(["a connection, such as postgresql://admin@localhost/db"])?;
-    let server = Server::of(connection, flags.authority.as_deref())?;
+    let server = Server::of("remanent feed", connection, flags.authority.as_deref())?;
     let from = match flags.from.as_deref() {
         None if flags.follow => None,
         None => Some(0),
@@ -55,7 +54,7 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
         Err(Stop::Output(error)) => {
             Err(Failure::Refused(format!("error: standard output: {error}")))
         }
-        Err(Stop::Server(error)) => Err(Failure::Refused(connecting::said(&error))),
+        Err(Stop::Server(error)) => Err(Failure::Refused(client::said(&error))),
         Ok(()) => Ok(()),
     }
 }
@@ -104,9 +103,9 @@ impl Feed {
                 Ok(_) if !follows => return Ok(()),
                 Ok(true) => {}
                 Ok(false) => tokio::time::sleep(LOOK_AFTER).await,
-                Err(Stop::Server(error)) if follows && connecting::is_passing(&error) => {
+                Err(Stop::Server(error)) if follows && client::is_passing(&error) => {
                     self.out.flush()?;
-                    say(&format!("{}; connecting again", connecting::said(&error)));
+                    say(&format!("{}; connecting again", client::said(&error)));
                     client = again(server).await?;
                 }
                 Err(stop) => return Err(stop),
@@ -180,7 +179,7 @@ async fn again(server: &Server) -> Result<Client, Stop> {
     loop {
         tokio::time::sleep(AGAIN_AFTER).await;
         match server.connect().await {
-            Err(error) if connecting::is_passing(&error) => {}
+            Err(error) if client::is_passing(&error) => {}
             connected => return Ok(connected?),
         }
     }

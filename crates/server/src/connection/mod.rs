@@ -31,6 +31,7 @@ use crate::wire::backend::{self, Severity};
 use crate::wire::channel::Channel;
 use crate::wire::frontend::Message;
 use crate::wire::socket::is_late;
+use crate::wire::wake::Wake;
 
 use extended::{Portal, PreparedStatement};
 
@@ -121,7 +122,8 @@ impl Connection {
     pub(crate) fn serve(mut self) -> Result<(), ConnectionError> {
         self.ready();
         loop {
-            let message = match self.channel.next(self.idle_max()) {
+            let idle_until = self.idle_max().and_then(|max| Instant::now().checked_add(max));
+            let message = match self.next(idle_until) {
                 // Answers to what came before it are still owed.
                 Ok(Message::Terminate) => return Ok(self.channel.flush()?),
                 Ok(message) => message,
@@ -138,6 +140,23 @@ impl Connection {
             }
             if self.cancel.is_ended() || ends_answer && self.shared.is_stopping() {
                 return self.leave_by_shutdown();
+            }
+        }
+    }
+
+    /// The next message; what the session is told while it is waited for is sent meanwhile.
+    fn next(&mut self, until: Option<Instant>) -> Result<Message, ConnectionError> {
+        if self.session.has_listened() && !self.channel.can_be_woken() {
+            let (wake, call) = Wake::new()?;
+            self.channel.wake_by(wake)?;
+            self.session.on_notification(call);
+            // What has come before that calls nobody.
+            self.send_notifications();
+        }
+        loop {
+            match self.channel.next_unless_woken(until)? {
+                Some(message) => return Ok(message),
+                None => self.send_notifications(),
             }
         }
     }
@@ -263,6 +282,10 @@ impl Connection {
         if self.cancel.is_ended() {
             return;
         }
+        if let Err(error) = self.session.end_statement() {
+            self.send_error(&error);
+        }
+        self.send_notifications();
         backend::ready(&mut self.channel.out, self.session.status());
     }
 
@@ -283,7 +306,15 @@ impl Connection {
         if error.state() == SqlState::INTERNAL {
             tracing::error!(connection = self.process, "{error}");
         }
+        self.session.forget_statement();
         backend::error(&mut self.channel.out, Severity::Error, error);
+    }
+
+    /// Sends what the session was told, which it is outside a transaction block alone.
+    fn send_notifications(&mut self) {
+        for notification in self.session.take_notifications() {
+            backend::notification(&mut self.channel.out, &notification);
+        }
     }
 
     fn send_notice(&mut self, notice: &Notice) {

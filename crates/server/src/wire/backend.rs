@@ -3,7 +3,7 @@
 //! A message is written where it is sent from: its length is put in once its body stands there.
 
 use bytes::{BufMut, BytesMut};
-use remanent_sql::{Error, Notice, TransactionStatus};
+use remanent_sql::{Error, Notice, Notification, TransactionStatus};
 
 /// Appends a message of this kind with what `body` writes.
 pub(crate) fn message(out: &mut BytesMut, kind: u8, body: impl FnOnce(&mut BytesMut)) {
@@ -142,6 +142,15 @@ pub(crate) fn notice(out: &mut BytesMut, notice: &Notice) {
     message(out, b'N', |out| {
         fields(out, notice.severity.word(), notice.state.as_str(), &notice.text);
         out.put_u8(0);
+    });
+}
+
+/// What another session, or the database itself, has said.
+pub(crate) fn notification(out: &mut BytesMut, notification: &Notification) {
+    message(out, b'A', |out| {
+        out.put_i32(notification.process);
+        put_text(out, &notification.channel);
+        put_text(out, &notification.payload);
     });
 }
 

@@ -17,7 +17,8 @@ use rustls::{ServerConnection, StreamOwned};
 
 use super::ConnectionError;
 use super::frontend::{First, Message};
-use super::socket::{Patient, Socket, is_late};
+use super::socket::{Patient, Socket, is_late, is_woken};
+use super::wake::Wake;
 
 /// Bytes asked for at once, at least and at most.
 const READ_BYTES: usize = 8 << 10;
@@ -126,12 +127,45 @@ impl Channel {
         First::read(body)
     }
 
-    /// Waits for a message, at most so long until it is there whole. What the one before took is
-    /// given back.
-    pub(crate) fn next(&mut self, idle_max: Option<Duration>) -> Result<Message, ConnectionError> {
+    /// Is woken by this, too, while it waits for a message.
+    pub(crate) fn wake_by(&mut self, wake: Wake) -> io::Result<()> {
+        self.patient()?.wake = Some(wake);
+        Ok(())
+    }
+
+    /// Whether something wakes it.
+    pub(crate) fn can_be_woken(&mut self) -> bool {
+        self.patient().is_ok_and(|patient| patient.wake.is_some())
+    }
+
+    /// Waits for a message, which has to be there whole by then. What the one before took is given
+    /// back.
+    pub(crate) fn next(&mut self, until: Option<Instant>) -> Result<Message, ConnectionError> {
         self.forget_message()?;
         self.frame_begun = None;
-        self.idle_until = idle_max.and_then(|max| Instant::now().checked_add(max));
+        self.idle_until = until;
+        self.message()
+    }
+
+    /// The same, or nothing if it was woken before any of it had come.
+    pub(crate) fn next_unless_woken(
+        &mut self,
+        until: Option<Instant>,
+    ) -> Result<Option<Message>, ConnectionError> {
+        self.forget_message()?;
+        self.frame_begun = None;
+        self.idle_until = until;
+        self.patient()?.is_between = true;
+        let filled = self.fill(1);
+        self.patient()?.is_between = false;
+        match filled {
+            Err(ConnectionError::Closed(error)) if is_woken(&error) => Ok(None),
+            Err(broken) => Err(broken),
+            Ok(()) => self.message().map(Some),
+        }
+    }
+
+    fn message(&mut self) -> Result<Message, ConnectionError> {
         self.fill(1)?;
         let kind = self.input[0];
         match self.body(1)? {

@@ -7,6 +7,7 @@ pub(crate) mod backend;
 pub(crate) mod channel;
 pub(crate) mod frontend;
 pub(crate) mod socket;
+pub(crate) mod wake;
 
 /// A connection that cannot go on: the other side is gone or does not speak the protocol.
 #[derive(Debug)]

@@ -7,11 +7,14 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use remanent_sql::Cancel;
+
+use super::wake::{Came, Wake};
 
 /// How often whoever waits to write looks whether its session is to end.
 const TICK: Duration = Duration::from_millis(100);
@@ -83,6 +86,15 @@ impl Socket {
     }
 }
 
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(socket) => socket.as_fd(),
+            Self::Unix(socket) => socket.as_fd(),
+        }
+    }
+}
+
 /// A socket whose other side is waited for until some moment, and no longer.
 pub(crate) struct Patient {
     pub(crate) socket: Arc<Socket>,
@@ -92,8 +104,28 @@ pub(crate) struct Patient {
     pub(crate) write_until: Instant,
     /// This tells a session that it is to end.
     pub(crate) cancel: Option<Arc<Cancel>>,
+    /// What else may wake it, and whether it may now: between two messages.
+    pub(crate) wake: Option<Wake>,
+    pub(crate) is_between: bool,
     /// Whether the socket has a limit for a read.
     is_limited: bool,
+}
+
+/// Why a read has ended without a byte: it was woken.
+#[derive(Debug)]
+struct Woken;
+
+impl std::fmt::Display for Woken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("woken while it waited for the client")
+    }
+}
+
+impl std::error::Error for Woken {}
+
+/// Whether a read has ended since it was woken.
+pub(crate) fn is_woken(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|error| error.is::<Woken>())
 }
 
 impl Patient {
@@ -101,7 +133,9 @@ impl Patient {
     pub(crate) fn new(socket: Arc<Socket>, until: Instant) -> io::Result<Self> {
         socket.set_write_timeout(Some(TICK))?;
         let (read_until, cancel) = (Some(until), None);
-        Ok(Self { socket, read_until, write_until: until, cancel, is_limited: false })
+        let (wake, is_between, is_limited) = (None, false, false);
+        let write_until = until;
+        Ok(Self { socket, read_until, write_until, cancel, wake, is_between, is_limited })
     }
 }
 
@@ -113,6 +147,13 @@ pub(crate) fn is_late(error: &io::Error) -> bool {
 impl Read for Patient {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         loop {
+            if let Some(wake) = self.wake.as_ref().filter(|_| self.is_between) {
+                match wake.wait(&*self.socket, self.read_until)? {
+                    Came::Input => {}
+                    Came::Call => return Err(io::Error::other(Woken)),
+                    Came::Nothing => return Err(io::ErrorKind::TimedOut.into()),
+                }
+            }
             match self.read_until {
                 None if !self.is_limited => {}
                 None => self.socket.set_read_timeout(None)?,

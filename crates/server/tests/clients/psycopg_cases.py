@@ -327,7 +327,7 @@ def errors_by_their_states(conn):
         (errors.ForeignKeyViolation, "insert into s values (7)"),
         (errors.CheckViolation, "insert into s values (-1)"),
         (errors.CardinalityViolation, "select (select a from (values (1), (2)) v (a))"),
-        *([(errors.FeatureNotSupported, "listen here")] if REMANENT else []),
+        *([(errors.FeatureNotSupported, "lock table r")] if REMANENT else []),
         (errors.InvalidParameterValue, "set statement_timeout = 'soon'"),
         (errors.UndefinedObject, "set nothing = 1"),
         (errors.NoActiveSqlTransaction, "savepoint s"),
@@ -430,6 +430,23 @@ def cancelling(conn):
     refused(errors.QueryCanceled, lambda: conn.execute(text))
     conn.execute("reset statement_timeout")
     assert conn.execute("select 1").fetchone() == (1,)
+
+
+@case
+def notifications(conn):
+    conn.execute("listen news")
+    with psycopg.connect(autocommit=True) as other:
+        timer = threading.Timer(0.3, lambda: other.execute("notify news, 'late'"))
+        timer.start()
+        found = [(n.channel, n.payload) for n in conn.notifies(timeout=20, stop_after=1)]
+        timer.join()
+        assert found == [("news", "late")]
+        other.execute("select pg_notify('news', i::text) from generate_series(1, 3) as g(i)")
+        found = [n.payload for n in conn.notifies(timeout=20, stop_after=3)]
+        assert found == ["1", "2", "3"]
+        conn.execute("unlisten *")
+        other.execute("notify news")
+        assert not list(conn.notifies(timeout=0.2))
 
 
 def refused(wanted, call):

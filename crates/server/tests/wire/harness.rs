@@ -5,6 +5,7 @@ use std::sync::Arc;
 use remanent_server::{Options, Server};
 use remanent_sql::SqlDatabase;
 use tokio_postgres::{Client, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 pub(crate) struct Running {
     pub(crate) server: Option<Server>,
@@ -26,6 +27,31 @@ impl Running {
 
     pub(crate) fn trusting() -> Self {
         Self::start(|options| options.trust(true))
+    }
+
+    /// One with a certificate for this test, and TLS that trusts it.
+    pub(crate) fn over_tls() -> (Self, MakeRustlsConnect) {
+        let folder = tempfile::tempdir().unwrap();
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let (certificate, key) = (folder.path().join("certificate"), folder.path().join("key"));
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(made.cert.der().clone()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let running = Self::start(|options| options.certificate(certificate, key));
+        (running, MakeRustlsConnect::new(config))
+    }
+
+    /// How it is reached over TLS.
+    pub(crate) fn tls_settings(&self, user: &str) -> String {
+        let there = "hostaddr=127.0.0.1 host=localhost sslmode=require dbname=db";
+        format!("{there} port={} user={user} password=secret", self.port)
     }
 
     pub(crate) fn settings(&self, user: &str) -> String {

@@ -12,6 +12,7 @@ mod hermitage;
 mod hostile_values;
 mod logins;
 mod notices;
+mod notifications;
 mod raw;
 mod rights;
 mod security;

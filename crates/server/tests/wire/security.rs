@@ -29,28 +29,11 @@ async fn a_password_lets_in_and_a_wrong_one_does_not() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn over_tls_a_password_is_proved_as_well() {
-    let folder = tempfile::tempdir().unwrap();
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let (certificate, key) = (folder.path().join("certificate"), folder.path().join("key"));
-    std::fs::write(&certificate, made.cert.pem()).unwrap();
-    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-    let running = Running::start(|options| options.certificate(certificate, key));
+    let (running, tls) = Running::over_tls();
     let mut session = running.database.session();
     let text = "create role ann password 'secret'";
     std::thread::spawn(move || session.execute(text).unwrap()).join().unwrap();
-    let mut roots = rustls::RootCertStore::empty();
-    roots.add(made.cert.der().clone()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let tls = tokio_postgres_rustls::MakeRustlsConnect::new(config);
-    let settings = format!(
-        "hostaddr=127.0.0.1 host=localhost port={} user=ann password=secret sslmode=require",
-        running.port
-    );
+    let settings = running.tls_settings("ann");
     let (client, connection) = tokio_postgres::connect(&settings, tls).await.unwrap();
     tokio::spawn(connection);
     assert_eq!(client.query_one("select 41 + 1", &[]).await.unwrap().get::<_, i32>(0), 42);

@@ -15,6 +15,7 @@ use super::StatementContext;
 use crate::catalog::snapshot::Snapshot;
 use crate::error::{Error, Result, SqlState};
 use crate::names::fold;
+use crate::notifications::Asked;
 use crate::result::answer::{Notice, Outcome};
 use crate::transaction::Transaction;
 
@@ -27,11 +28,19 @@ pub(crate) struct Block {
     pub(crate) failed: bool,
     /// Begun with the first statement that reads or writes.
     pub(crate) transaction: Option<Arc<Transaction>>,
-    pub(crate) savepoints: Vec<(String, Savepoint)>,
+    pub(crate) savepoints: Vec<Named>,
     /// The catalog that fits the snapshot of a transaction that keeps its own.
     pub(crate) catalog: Option<Arc<Snapshot>>,
     /// The number of the catalog from which the rights in that one are.
     pub(crate) rights: u64,
+}
+
+/// A savepoint.
+pub(crate) struct Named {
+    name: String,
+    savepoint: Savepoint,
+    /// How much had been asked for by then of what is done after the commit.
+    asked: usize,
 }
 
 /// An isolation level, as SQL names it.
@@ -162,11 +171,12 @@ impl StatementContext {
         if chain {
             self.chain(&block);
         }
+        self.committing(|context| match (&block.transaction, &context.defining) {
+            (Some(transaction), Some(_)) => context.commit_definitions(transaction),
+            (Some(transaction), None) => transaction.commit().map(drop),
+            (None, _) => Ok(()),
+        })?;
         if let Some(transaction) = block.transaction {
-            match self.defining.is_some() {
-                true => self.commit_definitions(&transaction)?,
-                false => drop(transaction.commit()?),
-            }
             // Its snapshot goes first.
             drop(transaction);
             if !block.read_only {
@@ -174,6 +184,47 @@ impl StatementContext {
             }
         }
         Ok(Outcome::verb("COMMIT"))
+    }
+
+    /// The transaction ends: does `commit`, and then what it has asked for. Others that notify wait
+    /// meanwhile, so that all are told in one order.
+    ///
+    /// # Errors
+    /// Those of the commit, and `LIMIT_EXCEEDED` before it where too much waits to be taken; then
+    /// nobody is told.
+    pub(crate) fn committing<T>(
+        &mut self,
+        commit: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        if self.notifying.len() == 0 {
+            return commit(self);
+        }
+        let asked = self.notifying.take();
+        if !asked.notifies() {
+            let done = commit(self)?;
+            self.carry_out(asked);
+            return Ok(done);
+        }
+        let database = Arc::clone(&self.database);
+        let _turn = database.channels.take_turn()?;
+        let done = commit(self)?;
+        self.carry_out(asked);
+        Ok(done)
+    }
+
+    fn carry_out(&self, asked: Asked) {
+        asked.carry_out(&self.database.channels, &self.notifying.inbox);
+    }
+
+    /// Does what a statement outside a transaction block has asked for, which has ended.
+    ///
+    /// # Errors
+    /// As [`StatementContext::committing`].
+    pub(crate) fn end_statement(&mut self) -> Result<()> {
+        match self.block.is_none() && self.notifying.len() > 0 {
+            true => self.committing(|_| Ok(())),
+            false => Ok(()),
+        }
     }
 
     fn roll_back(&mut self, chain: bool) -> Result<Outcome> {
@@ -184,6 +235,7 @@ impl StatementContext {
             self.chain(&block);
         }
         self.forget_definitions();
+        self.notifying.take();
         if let Some(transaction) = block.transaction {
             transaction.roll_back();
         }
@@ -202,8 +254,9 @@ impl StatementContext {
         self.in_block("SAVEPOINT")?;
         let transaction = self.transaction(true)?;
         let savepoint = transaction.writing()?.savepoint();
+        let asked = self.notifying.len();
         if let Some(block) = &mut self.block {
-            block.savepoints.push((name, savepoint));
+            block.savepoints.push(Named { name, savepoint, asked });
         }
         Ok(Outcome::verb("SAVEPOINT"))
     }
@@ -211,9 +264,11 @@ impl StatementContext {
     fn roll_back_to(&mut self, name: &str) -> Result<Outcome> {
         let block = self.in_block("ROLLBACK TO SAVEPOINT")?;
         let place = place_of(block, name)?;
-        let (_, savepoint) = block.savepoints[place];
+        let Named { savepoint, asked, .. } = block.savepoints[place];
         block.savepoints.truncate(place + 1);
-        if let Some(transaction) = block.transaction.clone() {
+        let transaction = block.transaction.clone();
+        self.notifying.forget_since(asked);
+        if let Some(transaction) = transaction {
             self.take_back_to(&transaction, savepoint)?;
         }
         Ok(Outcome::verb("ROLLBACK"))
@@ -246,7 +301,7 @@ fn nothing_to_end() -> Notice {
 }
 
 fn place_of(block: &Block, name: &str) -> Result<usize> {
-    let place = block.savepoints.iter().rposition(|(other, _)| other == name);
+    let place = block.savepoints.iter().rposition(|other| other.name == name);
     place.ok_or_else(|| {
         Error::new(SqlState::UNKNOWN_SAVEPOINT, format!("savepoint {name} does not exist"))
     })

@@ -9,6 +9,7 @@ use super::defining::Numbering;
 use crate::catalog::role::Actor;
 use crate::database::SqlDatabase;
 use crate::error::{Error, Result};
+use crate::notifications::Notifying;
 
 /// Whose function it is.
 pub(crate) struct Caller {
@@ -18,6 +19,7 @@ pub(crate) struct Caller {
     /// Where names without a schema are looked for.
     pub(crate) path: Vec<String>,
     pub(crate) numbering: Arc<Numbering>,
+    pub(crate) notifying: Arc<Notifying>,
     pub(crate) database: Weak<SqlDatabase>,
 }
 

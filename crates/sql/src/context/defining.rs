@@ -136,6 +136,9 @@ impl StatementContext {
     /// A statement that was given up before it had ended has done nothing.
     pub(crate) fn take_back_unfinished(&mut self) {
         let unfinished = self.unfinished.take();
+        if unfinished.is_some() {
+            self.forget_asked();
+        }
         let block = self.block.as_ref().and_then(|block| block.transaction.clone());
         match (block, unfinished) {
             (Some(transaction), Some(before)) => {

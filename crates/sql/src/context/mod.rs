@@ -39,6 +39,7 @@ use crate::database::{Freezing, SqlDatabase};
 use crate::error::{Error, Result, SqlState};
 use crate::limits::cancel::Cancel;
 use crate::names::{Name, PUBLIC};
+use crate::notifications::Notifying;
 use crate::privileges::Access;
 use crate::transaction::freezing::Pace;
 use crate::transaction::{Transaction, TransactionStatus};
@@ -63,6 +64,10 @@ pub(crate) struct StatementContext {
     pub(crate) unfinished: Option<Savepoint>,
     /// The same as `defining`, for functions that are called.
     pub(crate) numbering: Arc<Numbering>,
+    /// What its transaction asks for, and what it is told.
+    pub(crate) notifying: Arc<Notifying>,
+    /// How much was asked for when the statement that runs began.
+    pub(crate) asked_before: usize,
     /// For whom functions are called.
     pub(crate) caller: Arc<Caller>,
     /// Functions that know it, made when the first statement after a change is bound.
@@ -85,11 +90,13 @@ impl StatementContext {
     pub(crate) fn new(database: Arc<SqlDatabase>) -> Self {
         let id = database.sessions.fetch_add(1, Ordering::Relaxed);
         let numbering: Arc<Numbering> = Arc::default();
+        let notifying = Arc::new(Notifying::over(&database.channels));
         let caller = Arc::new(Caller {
             session: id,
             actor: Actor::Program,
             path: Settings::default().search_path,
             numbering: Arc::clone(&numbering),
+            notifying: Arc::clone(&notifying),
             database: Arc::downgrade(&database),
         });
         let cancel = Cancel::of(&database.budget);
@@ -100,6 +107,8 @@ impl StatementContext {
             defining: None,
             unfinished: None,
             numbering,
+            notifying,
+            asked_before: 0,
             caller,
             functions: OnceLock::new(),
             has_own_constants: AtomicBool::new(false),
@@ -149,6 +158,7 @@ impl StatementContext {
     /// The clock of the statement starts.
     pub(crate) fn begin_statement(&mut self) {
         self.take_back_unfinished();
+        self.asked_before = self.notifying.len();
         self.cancel.begin(self.settings.limits());
         if self.settings.freezing == Freezing::OnCommit {
             let database = &self.database;
@@ -173,6 +183,7 @@ impl StatementContext {
 
     /// A statement failed: a block that cannot go on is ended.
     pub(crate) fn failed_with(&mut self, error: &Error) {
+        self.forget_asked();
         if let Some(block) = &mut self.block
             && error.ends_transaction()
         {
@@ -205,6 +216,7 @@ impl StatementContext {
             actor: self.actor,
             path: path.clone(),
             numbering: Arc::clone(&self.numbering),
+            notifying: Arc::clone(&self.notifying),
             database: Arc::downgrade(&self.database),
         });
         self.functions = OnceLock::new();
@@ -360,6 +372,7 @@ impl Drop for StatementContext {
             self.finish_sequence_numbers();
         }
         self.database.taken.forget(self.id);
+        self.database.channels.unlisten(None, &self.notifying.inbox);
         self.hide();
     }
 }

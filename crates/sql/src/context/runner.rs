@@ -129,7 +129,7 @@ impl StatementContext {
 
     fn commit_change(&mut self, changing: &Changing) -> Result<()> {
         if changing.before.is_none() {
-            changing.transaction.commit()?;
+            self.committing(|_| changing.transaction.commit())?;
         }
         self.unfinished = None;
         Ok(())
@@ -150,6 +150,7 @@ impl StatementContext {
     /// As the engine.
     pub(crate) fn give_up_change(&mut self, changing: &Changing) -> Result<()> {
         self.unfinished = None;
+        self.forget_asked();
         match changing.before {
             Some(before) => self.take_back_to(&changing.transaction, before),
             None => {
@@ -157,6 +158,11 @@ impl StatementContext {
                 Ok(())
             }
         }
+    }
+
+    /// Forgets what the statement that runs has asked for.
+    pub(crate) fn forget_asked(&self) {
+        self.notifying.forget_since(self.asked_before);
     }
 
     /// Whether a statement by itself is run again after this error.

@@ -28,6 +28,7 @@ use datafusion::sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast;
 
 use super::{items, rewrite};
+use crate::backup;
 use crate::catalog::privilege::Privilege;
 use crate::catalog::role::Actor;
 use crate::catalog::snapshot::Snapshot;
@@ -49,6 +50,7 @@ use crate::rules::groups::grouping_sets::with_columns_for_keys;
 use crate::rules::joins::multiplicity;
 use crate::scan::provider::TableSourceOf;
 use crate::session_functions::backends;
+use crate::session_functions::notifications;
 use crate::session_functions::rights;
 use crate::session_functions::sequences;
 use crate::system_catalog;
@@ -435,8 +437,11 @@ impl ContextProvider for Binder<'_> {
         let simplifier = ExprSimplifier::new(SimplifyContext::default());
         let args = args.into_iter().map(|arg| simplifier.simplify(arg));
         let args = args.collect::<PlanResult<Vec<_>>>()?;
-        if name == changes::CHANGES {
-            return changes::source(self.context, &args).map_err(DataFusionError::from);
+        match name {
+            changes::CHANGES => return Ok(changes::source(self.context, &args)?),
+            backup::BACKUP => return Ok(backup::source(self.context, &args)?),
+            notifications::LISTENING => return Ok(notifications::listening(self.context)?),
+            _ => {}
         }
         let Some(function) = self.state.table_functions().get(name) else {
             let text = format!("function {name} does not exist");
@@ -514,6 +519,7 @@ fn made_for(caller: &Arc<Caller>) -> SessionFunctions {
         sequences::functions(caller),
         rights::functions(caller),
         backends::functions(caller),
+        notifications::functions(caller),
         system_catalog::functions(caller),
     ];
     let named = |function: Arc<ScalarUDF>| (function.name().to_owned(), function);

@@ -1,15 +1,17 @@
-//! Whoever speaks through a session: the role, the client, what was set.
+//! Whoever speaks through a session: the role, the client, what was set, what it is told.
 //!
 //! A server says who it is when it has asked for a password; a program says nothing and may do
 //! everything.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Session;
 use crate::activity::{Activity, Client};
 use crate::catalog::role::{Actor, Role, unknown_role};
 use crate::error::{Error, Result, SqlState};
+use crate::notifications::Notification;
 
 impl Session {
     /// From now on, statements may do what this role may.
@@ -74,6 +76,7 @@ impl Session {
     pub fn connect(&mut self, client: Client) {
         let context = &mut self.context;
         context.process = client.process;
+        context.notifying.process.store(client.process, Ordering::Relaxed);
         let (user, cancel) = (context.settings.user.clone(), Arc::clone(context.cancel()));
         let activity = Arc::new(Activity::new(client, user, context.actor, cancel));
         context.database.activities.add(&activity);
@@ -136,5 +139,66 @@ impl Session {
     /// Who speaks through the session, which decides what it may do.
     pub fn set_user(&mut self, user: &str) {
         self.context.set_user(user)
+    }
+
+    /// Takes what the session was told since it was asked last, on the channels to which it
+    /// listens. Nothing is taken while it is in a transaction block.
+    ///
+    /// # Examples
+    /// ```
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// let (mut waits, mut works) = (db.session(), db.session());
+    /// waits.execute("listen jobs")?;
+    /// works.execute("begin; notify jobs, 'number 7'")?;
+    /// assert!(waits.take_notifications().is_empty());
+    /// works.execute("commit")?;
+    /// assert_eq!(waits.take_notifications()[0].payload, "number 7");
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn take_notifications(&mut self) -> Vec<Arc<Notification>> {
+        match self.context.block {
+            None => self.context.notifying.inbox.take(),
+            Some(_) => Vec::new(),
+        }
+    }
+
+    /// Has this called whenever the session is told something, by whichever thread does so: it is
+    /// to be short, and to wait for nothing.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::mpsc;
+    /// use remanent_sql::SqlDatabase;
+    /// let db = SqlDatabase::in_memory()?;
+    /// let mut session = db.session();
+    /// let (sender, told) = mpsc::channel();
+    /// session.on_notification(Box::new(move || sender.send(()).unwrap_or_default()));
+    /// session.execute("listen jobs; notify jobs")?;
+    /// assert!(told.try_recv().is_ok());
+    /// assert_eq!(session.take_notifications().len(), 1);
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn on_notification(&mut self, call: Box<dyn Fn() + Send + Sync>) {
+        self.context.notifying.inbox.wake_by(call);
+    }
+
+    /// Whether it has listened to anything.
+    pub fn has_listened(&self) -> bool {
+        self.context.notifying.has_listened()
+    }
+
+    /// The answer to a statement has been read: outside a transaction block, what it has asked for
+    /// is done. What the next statement would do otherwise.
+    ///
+    /// # Errors
+    /// `LIMIT_EXCEEDED` where too much waits for sessions that listen; then nobody is told.
+    pub fn end_statement(&mut self) -> Result<()> {
+        self.context.end_statement()
+    }
+
+    /// The rows of a statement could not be read to their end: what it has asked for is forgotten.
+    pub fn forget_statement(&mut self) {
+        self.context.forget_asked();
     }
 }

@@ -16,4 +16,6 @@ pub(crate) mod explain;
 
 pub(crate) mod rows;
 
+pub(crate) mod listening;
+
 pub(crate) use statements::Session;

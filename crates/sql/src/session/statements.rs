@@ -10,6 +10,7 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast;
 use tokio::runtime::Runtime;
 
+use super::listening;
 use super::prepared::Named;
 use crate::change;
 use crate::change::copy_file;
@@ -19,6 +20,7 @@ use crate::database::SqlDatabase;
 use crate::define;
 use crate::error::{Error, Result};
 use crate::limits::cancel::Cancel;
+use crate::notifications::Wish;
 use crate::point::{TextCache, run};
 use crate::query::select;
 use crate::result::answer::{Answer, Outcome};
@@ -84,13 +86,14 @@ impl Session {
     pub fn execute(&mut self, text: &str) -> Result<Vec<Answer>> {
         if let Some(ran) = self.run_text(text) {
             let outcome = ran?;
-            return Ok(vec![self.runtime()?.block_on(outcome.collect())?]);
+            return Ok(vec![self.runtime()?.block_on(self.whole(outcome))?]);
         }
         let runtime = self.runtime()?;
         runtime.block_on(async {
             let mut answers = Vec::new();
             for statement in self.parse_all(text)? {
-                answers.push(self.run(&statement, &[]).await?.collect().await?);
+                let outcome = self.run(&statement, &[]).await?;
+                answers.push(self.whole(outcome).await?);
             }
             Ok(answers)
         })
@@ -103,7 +106,21 @@ impl Session {
     pub fn query(&mut self, text: &str, parameters: &[Datum]) -> Result<Answer> {
         let statement = self.parse(text)?;
         let runtime = self.runtime()?;
-        runtime.block_on(async { self.run(&statement, parameters).await?.collect().await })
+        runtime.block_on(async {
+            let outcome = self.run(&statement, parameters).await?;
+            self.whole(outcome).await
+        })
+    }
+
+    /// Reads all rows of a statement, which has ended then.
+    async fn whole(&mut self, outcome: Outcome) -> Result<Answer> {
+        match outcome.collect().await {
+            Ok(answer) => self.end_statement().map(|()| answer),
+            Err(error) => {
+                self.forget_statement();
+                Err(error)
+            }
+        }
     }
 
     /// The statements of a text, as [`Statement::parse_all`] has them: quicker where a session of
@@ -160,6 +177,11 @@ impl Session {
         let given = Given(self);
         let dispatched = given.0.dispatch(&statement.ast, parameters);
         let ran = cancel.within(WithRoom::new(statement.levels, dispatched)).await;
+        let ran = ran.and_then(|outcome| match outcome.rows {
+            // What reads rows has not ended yet.
+            Some(_) => Ok(outcome),
+            None => given.0.context.end_statement().map(|()| outcome),
+        });
         if let Err(error) = &ran {
             given.0.context.failed_with(error);
         }
@@ -192,7 +214,13 @@ impl Session {
                 }
                 S::Discard { .. } => {
                     self.prepared.clear();
+                    context.notifying.ask(Wish::Unlisten(None));
                     Ok(Outcome::verb("DISCARD ALL"))
+                }
+                S::LISTEN { channel } => listening::listen(context, channel),
+                S::UNLISTEN { channel } => Ok(listening::unlisten(context, channel)),
+                S::NOTIFY { channel, payload } => {
+                    listening::notify(context, channel, payload.as_deref())
                 }
                 S::Explain { .. } => self.explain(statement, parameters).await,
                 S::Truncate(truncate) => truncate::truncate(context, truncate).await,

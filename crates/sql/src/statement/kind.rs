@@ -18,7 +18,7 @@ macro_rules! kinds {
         /// let kind = |text| Statement::parse(text).map(|statement| Kind::of(&statement));
         /// assert_eq!(kind("values (1)")?, Some(Kind::Select));
         /// assert_eq!(kind("drop index i")?, Some(Kind::DropIndex));
-        /// assert_eq!(kind("listen to_me")?, None);
+        /// assert_eq!(kind("create extension x")?, None);
         /// # Ok::<(), remanent_sql::Error>(())
         /// ```
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -70,6 +70,12 @@ kinds! {
     Show,
     /// RESET.
     Reset,
+    /// LISTEN.
+    Listen,
+    /// UNLISTEN.
+    Unlisten,
+    /// NOTIFY.
+    Notify,
     /// BEGIN, START TRANSACTION.
     Begin,
     /// COMMIT, END.
@@ -185,6 +191,9 @@ impl Kind {
             Ast::Set(_) => Self::Set,
             Ast::ShowVariable { .. } => Self::Show,
             Ast::Reset(_) => Self::Reset,
+            Ast::LISTEN { .. } => Self::Listen,
+            Ast::UNLISTEN { .. } => Self::Unlisten,
+            Ast::NOTIFY { .. } => Self::Notify,
             Ast::StartTransaction { .. } => Self::Begin,
             Ast::Commit { .. } => Self::Commit,
             Ast::Rollback { .. } => Self::Rollback,

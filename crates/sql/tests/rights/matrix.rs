@@ -311,7 +311,7 @@ fn what_has_no_kind_is_refused_to_everybody() {
     let world = World::new();
     let mut boss = world.act("boss");
     for text in [
-        "listen x",
+        "load 'x'",
         "create function f() returns int as 'select 1' language sql",
         "create database d",
         "set role owner",

@@ -1,4 +1,5 @@
-//! The server that is followed, or one of several: how it is reached, and what its errors mean.
+//! A server whose client a command is, or one of several: how it is reached, and what its errors
+//! mean.
 //!
 //! Without an authority the connection is plain, as on one machine; with one it is TLS, and the
 //! server has to show a certificate that the authority has signed for its host.
@@ -24,23 +25,27 @@ const PASSWORD: &str = "PGPASSWORD";
 const PASSING: [&str; 4] = ["08", "40", "53", "57"];
 
 /// A server, or several of a group.
-pub(super) struct Server {
+pub(crate) struct Server {
     config: Config,
     tls: Option<MakeRustlsConnect>,
 }
 
 impl Server {
-    /// As the command line says it.
+    /// As the command line says it; `name` is what the command is called there.
     ///
     /// # Errors
     /// What cannot be read.
-    pub(super) fn of(connection: &str, authority: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn of(
+        name: &str,
+        connection: &str,
+        authority: Option<&Path>,
+    ) -> Result<Self, Failure> {
         let wrong = |error: &dyn Error| {
             Failure::Usage(format!("the connection cannot be read: {}", with_causes(error)))
         };
         let mut config: Config = connection.parse().map_err(|error: ClientError| wrong(&error))?;
         if config.get_application_name().is_none() {
-            config.application_name("remanent feed");
+            config.application_name(name);
         }
         if let (None, Ok(password)) = (config.get_password(), std::env::var(PASSWORD)) {
             config.password(password);
@@ -56,7 +61,7 @@ impl Server {
     ///
     /// # Errors
     /// The client's.
-    pub(super) async fn connect(&self) -> Result<Client, ClientError> {
+    pub(crate) async fn connect(&self) -> Result<Client, ClientError> {
         match &self.tls {
             None => {
                 let (client, connection) = self.config.connect(NoTls).await?;
@@ -93,7 +98,7 @@ fn tls(authority: &Path) -> Result<MakeRustlsConnect, Failure> {
 }
 
 /// Whether the same may be tried again: the server went away, or was too busy.
-pub(super) fn is_passing(error: &ClientError) -> bool {
+pub(crate) fn is_passing(error: &ClientError) -> bool {
     match error.as_db_error() {
         Some(said) => PASSING.iter().any(|class| said.code().code().starts_with(class)),
         None => true,
@@ -101,7 +106,7 @@ pub(super) fn is_passing(error: &ClientError) -> bool {
 }
 
 /// An error as it is printed.
-pub(super) fn said(error: &ClientError) -> String {
+pub(crate) fn said(error: &ClientError) -> String {
     let Some(said) = error.as_db_error() else {
         return format!("error: {}", with_causes(error));
     };
