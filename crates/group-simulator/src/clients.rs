@@ -8,14 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use remanent_engine::schema::{ColumnType, TableSchema, Value};
 use remanent_engine::{
     CommitTicket, Database, Durability, Error, ErrorKind, Result, Table, WriteTransaction,
 };
+use remanent_replication::Node;
 use tokio::time::Instant;
 
-use crate::machine::Machine;
+use crate::machine::{Machines, of};
 
 /// Accounts, and what all of them have together.
 pub(crate) const ACCOUNTS: u32 = 8;
@@ -86,36 +88,57 @@ pub(crate) fn money_of(db: &Database) -> Result<i64> {
     Ok(tx.scan(&table)?.filter_map(|row| row.get::<i64>(money)).sum())
 }
 
-/// One client, until it is dropped.
-pub(crate) async fn run(seed: u64, machines: Arc<Vec<Mutex<Machine>>>, known: Shared) {
+/// One client, until it is dropped. It does not wait for ever for a machine that says nothing, whose
+/// session may go on later nevertheless.
+pub(crate) async fn run(seed: u64, machines: Machines, known: Shared) {
     let mut random = StdRng::seed_from_u64(seed);
     loop {
         tokio::time::sleep(Duration::from_micros(random.gen_range(500..20_000))).await;
-        let place = random.gen_range(0..machines.len());
-        let leader = machines.iter().position(|machine| machine_of(machine).leads());
-        let done = match random.gen_range(0..100) {
-            0..60 => match leader {
-                Some(leader) => append(&mut random, &machines[leader], &known).await,
-                None => Ok(()),
-            },
-            60..80 => match leader {
-                Some(leader) => transfer(&mut random, &machines[leader]).await,
-                None => Ok(()),
-            },
-            80..85 => read_confirmed(&machines[leader.unwrap_or(place)], &known).await,
-            85..90 => read_newest(&machines[place], &known).await,
-            _ => read_anywhere(&machines[place], &known),
+        let any = random.gen_range(0..machines.len());
+        // More than one may take itself for the leader.
+        let leading = machines.iter().enumerate().filter(|(_, machine)| of(machine).leads());
+        let leading: Vec<usize> = leading.map(|(place, _)| place).collect();
+        let leader = leading.choose(&mut random).copied();
+        let (wanted, place) = match random.gen_range(0..100) {
+            0..60 => (Wanted::Append, leader),
+            60..80 => (Wanted::Transfer, leader),
+            80..85 => (Wanted::ReadConfirmed, leader.or(Some(any))),
+            85..90 => (Wanted::ReadNewest, Some(any)),
+            _ => (Wanted::Read, Some(any)),
         };
-        if let Err(error) = done
-            && !is_expected(&error)
-        {
-            lock(&known).findings.push(format!("a client was told: {error}"));
+        let (seed, known) = (random.r#gen(), Arc::clone(&known));
+        let Some(place) = place else { continue };
+        let session = of(&machines[place]).session(|node| serve(wanted, seed, node, known));
+        if let Some(answered) = session {
+            let _ = tokio::time::timeout(PATIENCE, answered).await;
         }
     }
 }
 
-fn machine_of(machine: &Mutex<Machine>) -> MutexGuard<'_, Machine> {
-    machine.lock().unwrap_or_else(PoisonError::into_inner)
+/// What a client asks for.
+#[derive(Clone, Copy, Debug)]
+enum Wanted {
+    Append,
+    Transfer,
+    ReadConfirmed,
+    ReadNewest,
+    Read,
+}
+
+async fn serve(wanted: Wanted, seed: u64, node: Arc<Node>, known: Shared) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let done = match wanted {
+        Wanted::Append => append(&mut random, &node, &known).await,
+        Wanted::Transfer => transfer(&mut random, &node),
+        Wanted::ReadConfirmed => read_confirmed(&node, &known).await,
+        Wanted::ReadNewest => read_newest(&node, &known).await,
+        Wanted::Read => read_anywhere(&node, &known),
+    };
+    if let Err(error) = done
+        && !is_expected(&error)
+    {
+        lock(&known).findings.push(format!("a client was told: {error}"));
+    }
 }
 
 /// Whether it is what a client of a group has to expect.
@@ -132,13 +155,13 @@ pub(crate) fn is_expected(error: &Error) -> bool {
     )
 }
 
-async fn append(random: &mut StdRng, machine: &Mutex<Machine>, known: &Shared) -> Result<()> {
+async fn append(random: &mut StdRng, node: &Node, known: &Shared) -> Result<()> {
     let level = match random.gen_range(0..10) {
         0 => Durability::Buffered,
         1..8 => Durability::Replicated,
         _ => Durability::ReplicatedDisk,
     };
-    let Some(db) = machine_of(machine).database() else { return Ok(()) };
+    let Some(db) = node.database() else { return Ok(()) };
     let (begun, number, act) = {
         let mut known = lock(known);
         known.next += 1;
@@ -152,7 +175,7 @@ async fn append(random: &mut StdRng, machine: &Mutex<Machine>, known: &Shared) -
         return Ok(());
     }
     drop(table);
-    if wait_for(machine, db, &ticket, level).await {
+    if wait_for(node, db, &ticket, level).await {
         lock(known).acts[act] = Act::Append { number, begun, told: Some(Instant::now()), level };
     }
     Ok(())
@@ -167,7 +190,7 @@ fn append_to(tx: &WriteTransaction<'_>, table: &Table, number: u64) -> Result<()
 
 /// Waits as a thread would that commits at this level.
 pub(crate) async fn wait_for(
-    machine: &Mutex<Machine>,
+    node: &Node,
     db: Arc<Database>,
     ticket: &CommitTicket,
     level: Durability,
@@ -175,9 +198,9 @@ pub(crate) async fn wait_for(
     let until = Instant::now() + PATIENCE;
     let db_now = Arc::downgrade(&db);
     drop(db);
-    while Instant::now() < until {
+    loop {
         let Some(db) = db_now.upgrade() else { return false };
-        let is_open = machine_of(machine).database().is_some_and(|now| Arc::ptr_eq(&now, &db));
+        let is_open = node.database().is_some_and(|now| Arc::ptr_eq(&now, &db));
         if !is_open {
             return false;
         }
@@ -192,13 +215,15 @@ pub(crate) async fn wait_for(
             replica.want_on_disk();
         }
         drop(db);
+        if Instant::now() >= until {
+            return false;
+        }
         tokio::time::sleep(LOOK_AFTER).await;
     }
-    false
 }
 
-async fn transfer(random: &mut StdRng, machine: &Mutex<Machine>) -> Result<()> {
-    let Some(db) = machine_of(machine).database() else { return Ok(()) };
+fn transfer(random: &mut StdRng, node: &Node) -> Result<()> {
+    let Some(db) = node.database() else { return Ok(()) };
     let table = db.table("Account")?;
     let (money, primary) = (table.column("money")?, table.index("primary")?);
     let (from, to) = (random.gen_range(0..ACCOUNTS), random.gen_range(0..ACCOUNTS));
@@ -219,9 +244,8 @@ async fn transfer(random: &mut StdRng, machine: &Mutex<Machine>) -> Result<()> {
     })
 }
 
-async fn read_confirmed(machine: &Mutex<Machine>, known: &Shared) -> Result<()> {
+async fn read_confirmed(node: &Node, known: &Shared) -> Result<()> {
     let begun = Instant::now();
-    let Some(node) = machine_of(machine).node() else { return Ok(()) };
     let confirmed = tokio::time::timeout(PATIENCE, node.confirm_leadership()).await;
     if !matches!(confirmed, Ok(Ok(()))) {
         return Ok(());
@@ -233,14 +257,13 @@ async fn read_confirmed(machine: &Mutex<Machine>, known: &Shared) -> Result<()> 
 }
 
 /// Reads on any replica, once that has what the leader says is committed by now.
-async fn read_newest(machine: &Mutex<Machine>, known: &Shared) -> Result<()> {
+async fn read_newest(node: &Node, known: &Shared) -> Result<()> {
     let begun = Instant::now();
-    let Some(node) = machine_of(machine).node() else { return Ok(()) };
     let newest = tokio::time::timeout(PATIENCE, node.newest_commit()).await;
     let Ok(Ok(newest)) = newest else { return Ok(()) };
     while begun.elapsed() < PATIENCE {
         // Where it is opened again meanwhile, it may have less than before.
-        let Some(db) = machine_of(machine).database() else { return Ok(()) };
+        let Some(db) = node.database() else { return Ok(()) };
         if db.newest_timestamp() >= newest {
             let length = list_of(&db)?.len() as u64;
             lock(known).acts.push(Act::Read { length, begun });
@@ -252,8 +275,7 @@ async fn read_newest(machine: &Mutex<Machine>, known: &Shared) -> Result<()> {
     Ok(())
 }
 
-fn read_anywhere(machine: &Mutex<Machine>, known: &Shared) -> Result<()> {
-    let Some(node) = machine_of(machine).node() else { return Ok(()) };
+fn read_anywhere(node: &Node, known: &Shared) -> Result<()> {
     let Some(db) = node.database() else { return Ok(()) };
     let (list, money) = (list_of(&db)?, money_of(&db)?);
     let mut known = lock(known);

@@ -1,15 +1,18 @@
-//! A machine with a replica: started, killed, without power, with an empty disk.
+//! A machine with a replica: started, killed, standing still, without power, with an empty disk.
 //!
 //! What was killed winds down on its own, and can neither write nor speak: its disk and its socket
-//! are of an earlier process.
+//! are of an earlier process. Sessions of clients are of the process as everything else is: they
+//! stand still with it, and are gone with it.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rand::rngs::StdRng;
 use remanent_engine::{Database, Durability, Options, Storage};
-use remanent_replication::{GroupOptions, Node, NodeId, Scratch, Surroundings};
+use remanent_replication::{GroupOptions, Node, NodeId, Process, Scratch, Surroundings};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
 use crate::disk::{Disk, Mounted};
 use crate::network::{Network, Socket};
@@ -26,10 +29,19 @@ pub(crate) struct Machine {
     running: Mutex<Option<Running>>,
 }
 
+/// All machines of a schedule.
+pub(crate) type Machines = Arc<Vec<Mutex<Machine>>>;
+
+pub(crate) fn of(machine: &Mutex<Machine>) -> MutexGuard<'_, Machine> {
+    machine.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[derive(Debug)]
 struct Running {
     node: Arc<Node>,
     socket: Socket,
+    process: Process,
+    sessions: JoinSet<()>,
 }
 
 /// Places for copies, which are gone with the process.
@@ -76,7 +88,8 @@ impl Machine {
         } else {
             group = group.join(address(1 + self.id % self.founders));
         }
-        let socket = self.network.socket(&address(self.id));
+        let process = Process::default();
+        let socket = self.network.socket(&address(self.id), process.clone());
         let around = Surroundings {
             storage: Arc::new(self.disk.mount()),
             scratch: Arc::new(Copies),
@@ -85,8 +98,9 @@ impl Machine {
             boot: self.boot.to_string(),
             is_simulated: true,
         };
-        let node = Arc::new(Node::start_in(around, group.write_after(Duration::from_millis(10))));
-        *running = Some(Running { node, socket });
+        let group = group.write_after(Duration::from_millis(10));
+        let node = Arc::new(process.enter(|| Node::start_in(around, group)));
+        *running = Some(Running { node, socket, process, sessions: JoinSet::new() });
     }
 
     /// Ends its process, whatever it does.
@@ -95,7 +109,36 @@ impl Machine {
         if let Some(running) = running {
             running.socket.kill();
             self.disk.unmount();
+            // What is left of it winds down.
+            running.process.go_on();
         }
+    }
+
+    /// Serves a client in its process; whoever waits for that hears when it is done, or that the
+    /// process has ended. Nothing, if none runs.
+    pub(crate) fn session<F>(
+        &self,
+        serve: impl FnOnce(Arc<Node>) -> F,
+    ) -> Option<oneshot::Receiver<()>>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let Running { node, process, sessions, .. } = running.as_mut()?;
+        while sessions.try_join_next().is_some() {}
+        let (sender, done) = oneshot::channel();
+        let serving = serve(Arc::clone(node));
+        sessions.spawn(process.run(async move {
+            serving.await;
+            let _ = sender.send(());
+        }));
+        Some(done)
+    }
+
+    /// Its process, if one runs.
+    pub(crate) fn process(&self) -> Option<Process> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.as_ref().map(|running| running.process.clone())
     }
 
     /// The machine stops: what its disk did not have for sure may be gone.

@@ -5,6 +5,7 @@
 //! some seconds of a clock that nobody waits for. Built with `--cfg tokio_unstable`, a seed gives
 //! the same schedule every time.
 
+mod bad_day;
 mod clients;
 mod disk;
 mod judge;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
                 all.kills += summary.kills;
                 all.power_losses += summary.power_losses;
                 all.cuts += summary.cuts;
+                all.stalls += summary.stalls;
                 if flags.verbose {
                     let _ = writeln!(out, "seed {seed}: {summary:?}");
                 }
@@ -95,14 +97,15 @@ fn main() -> ExitCode {
     let _ = writeln!(
         out,
         "{} schedules, {failed} with findings: {} appends, {} acknowledged, {} terms, {} kills, \
-         {} losses of power, {} cuts",
+         {} losses of power, {} cuts, {} stalls",
         flags.count,
         all.appended,
         all.acknowledged,
         all.terms,
         all.kills,
         all.power_losses,
-        all.cuts
+        all.cuts,
+        all.stalls
     );
     ExitCode::from(u8::from(failed > 0))
 }

@@ -1,8 +1,10 @@
 //! A network in memory: messages take their time, are lost, come twice and late, or not at all
 //! while machines are cut off from each other.
 //!
-//! A connection is between two processes: it ends with either of them. A request that arrives is
-//! answered whether or not somebody still waits; where it comes a second time, so is that.
+//! A connection is between two processes: it ends with either of them. What was sent is on its way
+//! whatever its sender does then. A request that arrives is answered whether or not somebody still
+//! waits; where it comes a second time, so is that. A process that stands still is reached, and
+//! answers when it goes on.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -14,8 +16,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use remanent_replication::{Connection, Service, Transport};
-use tokio::sync::watch;
+use remanent_replication::{Connection, Process, Service, Transport};
+use tokio::sync::{oneshot, watch};
 
 /// How long a message may be under way where the network is bad.
 const LATE: Duration = Duration::from_millis(900);
@@ -29,7 +31,7 @@ pub(crate) struct Network(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     random: StdRng,
-    processes: BTreeMap<String, Process>,
+    processes: BTreeMap<String, Served>,
     next: u64,
     /// Directions in which nothing arrives.
     cuts: Vec<(String, String)>,
@@ -37,10 +39,12 @@ struct State {
     bad: u32,
 }
 
+/// What a process answers with.
 #[derive(Clone, Debug)]
-struct Process {
+struct Served {
     number: u64,
     service: Arc<dyn Service>,
+    process: Process,
     /// Whether it has ended, which whoever waits for an answer hears of.
     ended: watch::Sender<bool>,
 }
@@ -50,15 +54,17 @@ struct Process {
 pub(crate) struct Socket {
     network: Network,
     address: String,
+    process: Process,
     /// Whether its process was killed.
     is_dead: Arc<std::sync::atomic::AtomicBool>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Line {
     socket: Socket,
     to: String,
-    process: u64,
+    /// The number of the process at the other end.
+    number: u64,
 }
 
 /// A process that answers as long as this is there.
@@ -72,8 +78,9 @@ impl Network {
     }
 
     /// For a new process.
-    pub(crate) fn socket(&self, address: &str) -> Socket {
-        Socket { network: self.clone(), address: address.to_owned(), is_dead: Arc::default() }
+    pub(crate) fn socket(&self, address: &str, process: Process) -> Socket {
+        let (network, address) = (self.clone(), address.to_owned());
+        Socket { network, address, process, is_dead: Arc::default() }
     }
 
     /// Lets nothing arrive in these directions, and everything in all others.
@@ -148,9 +155,9 @@ impl Transport for Socket {
         self.check()?;
         self.travel(&self.address, address).await?;
         self.travel(address, &self.address).await?;
-        let process = self.network.state().processes.get(address).map(|process| process.number);
-        let process = process.ok_or(io::ErrorKind::ConnectionRefused)?;
-        Ok(Box::new(Line { socket: self.clone(), to: address.to_owned(), process }))
+        let number = self.network.state().processes.get(address).map(|served| served.number);
+        let number = number.ok_or(io::ErrorKind::ConnectionRefused)?;
+        Ok(Box::new(Line { socket: self.clone(), to: address.to_owned(), number }))
     }
 
     async fn serve(&self, address: &str, service: Arc<dyn Service>) -> io::Result<()> {
@@ -159,10 +166,9 @@ impl Transport for Socket {
             let mut state = self.network.state();
             state.next += 1;
             let number = state.next;
-            state.processes.insert(
-                address.to_owned(),
-                Process { number, service, ended: watch::Sender::new(false) },
-            );
+            let (process, ended) = (self.process.clone(), watch::Sender::new(false));
+            let served = Served { number, service, process, ended };
+            state.processes.insert(address.to_owned(), served);
             Registered(self.network.clone(), address.to_owned(), number)
         };
         std::future::pending().await
@@ -172,36 +178,43 @@ impl Transport for Socket {
 #[async_trait]
 impl Connection for Line {
     async fn call(&mut self, request: Bytes) -> io::Result<Bytes> {
-        let Self { socket, to, process } = self;
-        let from = socket.address.clone();
-        socket.travel(&from, to).await?;
-        let arrived = || {
-            let state = socket.network.state();
-            state.processes.get(to).filter(|it| it.number == *process).cloned()
-        };
+        let (sender, answered) = oneshot::channel();
+        let line = self.clone();
+        // The way there and back is of no process.
+        tokio::spawn(async move { sender.send(line.travel(request).await) });
+        answered.await.unwrap_or_else(|_| Err(io::ErrorKind::ConnectionReset.into()))
+    }
+}
+
+impl Line {
+    /// What is at the other end, if that is the process that it was.
+    fn served(&self) -> Option<Served> {
+        let state = self.socket.network.state();
+        state.processes.get(&self.to).filter(|it| it.number == self.number).cloned()
+    }
+
+    /// The way of a request there, and of its answer back.
+    async fn travel(self, request: Bytes) -> io::Result<Bytes> {
+        let Self { socket, to, .. } = &self;
+        socket.travel(&socket.address, to).await?;
         let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
-        let Process { service, ended, .. } = arrived().ok_or_else(reset)?;
+        let Served { service, ended, process, .. } = self.served().ok_or_else(reset)?;
         let mut ended = ended.subscribe();
         if let Some(later) = socket.network.comes_twice() {
-            let (service, request) = (Arc::clone(&service), request.clone());
-            let (network, to, process) = (socket.network.clone(), to.clone(), *process);
+            let (line, request) = (self.clone(), request.clone());
             tokio::spawn(async move {
                 tokio::time::sleep(later).await;
-                let is_there =
-                    network.state().processes.get(&to).is_some_and(|it| it.number == process);
-                if is_there {
-                    service.answer(request).await;
+                if let Some(Served { service, process, .. }) = line.served() {
+                    process.run(service.answer(request)).await;
                 }
             });
         }
-        // It is answered, whether or not somebody still waits.
-        let answer = tokio::spawn(async move { service.answer(request).await });
         let answer = tokio::select! {
             biased;
             _ = ended.wait_for(|&ended| ended) => return Err(reset()),
-            answer = answer => answer.map_err(io::Error::other)?,
+            answer = process.run(service.answer(request)) => answer,
         };
-        socket.travel(to, &from).await?;
+        socket.travel(to, &socket.address).await?;
         Ok(answer)
     }
 }

@@ -26,9 +26,11 @@
 
 mod caller;
 mod copies;
+mod draws;
 mod entry;
 mod node;
 mod options;
+mod process;
 mod raft;
 mod runtime;
 mod state;
@@ -37,9 +39,10 @@ mod transport;
 mod wire;
 
 pub use copies::Scratch;
+pub use draws::seed_this_thread;
 pub use entry::{Member, NodeId};
 pub use node::{Node, Surroundings};
 pub use options::GroupOptions;
-pub use runtime::seed_this_thread;
+pub use process::Process;
 pub use status::{MemberStatus, NodeStatus, Role};
 pub use transport::{ByteStream, Certificates, Connection, Service, Tcp, Transport};

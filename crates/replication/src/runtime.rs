@@ -1,55 +1,20 @@
 //! The runtime that openraft runs on: tokio, with random numbers that a simulator can seed.
 //!
-//! Timeouts of elections are drawn. In a simulation, where all happens in one thread, they come
-//! from the seed of the schedule; everywhere else nobody can foresee them.
+//! Timeouts of elections are drawn as `draws` says, and what openraft spawns is of the process that
+//! it was begun in.
 
-use std::cell::RefCell;
 use std::fmt::Debug;
 use std::future::Future;
 use std::time::Duration;
 
 use openraft::{AsyncRuntime, OptionalSend, TokioInstant, TokioRuntime};
-use rand::rngs::StdRng;
-use rand::{RngCore, SeedableRng};
 
-thread_local! {
-    static SEEDED: RefCell<Option<StdRng>> = const { RefCell::new(None) };
-}
-
-/// Draws the timeouts of elections in this thread from a seed. For simulations.
-pub fn seed_this_thread(seed: u64) {
-    SEEDED.set(Some(StdRng::seed_from_u64(seed)));
-}
+use crate::draws::Draws;
+use crate::process::of_process;
 
 /// Tokio, with those numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupRuntime;
-
-/// Draws from the thread's seed, if it has one.
-#[derive(Debug)]
-pub(crate) struct Draws;
-
-impl RngCore for Draws {
-    fn next_u32(&mut self) -> u32 {
-        self.next_u64() as u32
-    }
-
-    fn next_u64(&mut self) -> u64 {
-        SEEDED.with_borrow_mut(|seeded| match seeded {
-            Some(seeded) => seeded.next_u64(),
-            None => rand::thread_rng().next_u64(),
-        })
-    }
-
-    fn fill_bytes(&mut self, bytes: &mut [u8]) {
-        bytes.fill_with(|| self.next_u32() as u8);
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), rand::Error> {
-        self.fill_bytes(bytes);
-        Ok(())
-    }
-}
 
 impl AsyncRuntime for GroupRuntime {
     type JoinError = <TokioRuntime as AsyncRuntime>::JoinError;
@@ -69,7 +34,7 @@ impl AsyncRuntime for GroupRuntime {
         T: Future + OptionalSend + 'static,
         T::Output: OptionalSend + 'static,
     {
-        TokioRuntime::spawn(future)
+        TokioRuntime::spawn(of_process(future))
     }
 
     fn sleep(duration: Duration) -> Self::Sleep {

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 use crate::caller::Caller;
 use crate::entry::id_of;
 use crate::node::Running;
+use crate::process::of_process;
 use crate::transport::Transport;
 use crate::wire::{Answer, Request};
 use remanent_engine::Replica;
@@ -38,7 +39,7 @@ async fn sync_majority(running: &Arc<Running>, transport: &Arc<dyn Transport>) {
     for &voter in &voters {
         if voter == running.identity.id {
             let running = Arc::clone(running);
-            asked.spawn(async move { running.sync().await.is_ok() });
+            asked.spawn(of_process(async move { running.sync().await.is_ok() }));
             continue;
         }
         let Some(member) = members.get_node(&voter) else { continue };
@@ -50,12 +51,12 @@ async fn sync_majority(running: &Arc<Running>, transport: &Arc<dyn Transport>) {
             .remove(&voter)
             .unwrap_or_else(|| Caller::new(transport, identity, voter, member.address.clone()));
         let running = Arc::clone(running);
-        asked.spawn(async move {
+        asked.spawn(of_process(async move {
             let asked = caller.call(Request::Sync(id_of(id)));
             let answer = tokio::time::timeout(SYNC_MAX, asked).await;
             running.disk_callers.lock().await.insert(voter, caller);
             matches!(answer, Ok(Ok(Answer::Synced(true))))
-        });
+        }));
     }
     let mut synced = 0;
     while let Some(answer) = asked.join_next().await {

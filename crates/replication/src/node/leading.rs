@@ -12,9 +12,9 @@ use rand::Rng;
 use remanent_engine::{EntryId, EntryTap, Replica};
 use tokio::sync::Notify;
 
+use crate::draws::Draws;
 use crate::entry::{Made, Types, entry_id};
 use crate::node::Running;
-use crate::runtime::Draws;
 use crate::state::restart::Restart;
 
 /// A leader that hears of no majority for so many heartbeats takes no changes.

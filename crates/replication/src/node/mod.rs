@@ -31,6 +31,7 @@ use crate::node::newest::LeaderCaller;
 use crate::node::service::Answers;
 use crate::node::unsure::Unsure;
 use crate::options::GroupOptions;
+use crate::process::of_process;
 use crate::raft::machine::Machine;
 use crate::raft::network::Network;
 use crate::raft::store::Store;
@@ -177,7 +178,7 @@ impl Node {
             ended: watch::Sender::new(false),
             restarter,
         });
-        tokio::spawn(run(Arc::clone(&shared), restarts));
+        tokio::spawn(of_process(run(Arc::clone(&shared), restarts)));
         Self { shared, runtime: None }
     }
 
@@ -394,7 +395,7 @@ async fn block_on<T: Send + 'static>(
 
 /// Runs a replica until it is to end.
 async fn run(shared: Arc<Shared>, mut restarts: UnboundedReceiver<Restart>) {
-    let serving = tokio::spawn(serve(Arc::clone(&shared)));
+    let serving = tokio::spawn(of_process(serve(Arc::clone(&shared))));
     let (mut why, mut again_after) = (Restart::Again, AGAIN_AFTER);
     while why != Restart::Stop {
         let opened = tokio::select! {
@@ -512,12 +513,15 @@ fn begin_tasks(shared: &Arc<Shared>, running: &Arc<Running>) -> JoinSet<()> {
     let transport = &shared.around.transport;
     let mut tasks = JoinSet::new();
     let heartbeat = shared.options.heartbeat;
-    tasks.spawn(leading::watch(Arc::clone(running), heartbeat));
-    tasks.spawn(leading::write_now_and_then(Arc::clone(running), shared.options.write_after));
-    tasks.spawn(leading::stand_at_other_times(Arc::clone(running), heartbeat));
-    tasks.spawn(disk::sync_for_commits(Arc::clone(running), Arc::clone(transport)));
-    tasks.spawn(unsure::ask_others(Arc::clone(running), Arc::clone(transport)));
-    tasks.spawn(beginning::join(Arc::clone(shared), Arc::clone(running)));
+    tasks.spawn(of_process(leading::watch(Arc::clone(running), heartbeat)));
+    tasks.spawn(of_process(leading::write_now_and_then(
+        Arc::clone(running),
+        shared.options.write_after,
+    )));
+    tasks.spawn(of_process(leading::stand_at_other_times(Arc::clone(running), heartbeat)));
+    tasks.spawn(of_process(disk::sync_for_commits(Arc::clone(running), Arc::clone(transport))));
+    tasks.spawn(of_process(unsure::ask_others(Arc::clone(running), Arc::clone(transport))));
+    tasks.spawn(of_process(beginning::join(Arc::clone(shared), Arc::clone(running))));
     tasks
 }
 
