@@ -4,7 +4,7 @@
 //! and definitions. Never does a majority lose its memory at one time, but in a blackout.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rand::Rng;
@@ -16,15 +16,21 @@ use remanent_replication::Node;
 use tokio::time::Instant;
 
 use crate::clients::{self, Shared, lock};
-use crate::machine::{Machines, address, of};
+use crate::machine::{Machine, Machines, Standing, address, of};
+use crate::membership;
 use crate::network::Network;
-use crate::schedule::{Summary, status};
+use crate::schedule::Summary;
 
 /// A process stands still for so long at least, and for so many powers of ten times that at most.
 const STALL_MIN: Duration = Duration::from_millis(100);
 const STALL_DECADES: f64 = 2.9;
 /// How long a schedule goes on behind a stall that was waited for.
 const AFTER_STALL: Duration = Duration::from_secs(3);
+/// A group of fewer goes on with none of them lost.
+const VOTERS_MIN: usize = 3;
+/// How long a process that goes away is away at least, and how many times that at most.
+const AWAY_MIN: Duration = Duration::from_secs(3);
+const AWAY_TIMES: f64 = 10.0;
 
 /// What goes wrong.
 pub(crate) struct BadDay {
@@ -37,6 +43,9 @@ pub(crate) struct BadDay {
     /// When a majority was last without power: what was in memory alone before may be lost.
     pub(crate) blackout: Option<Instant>,
     may_black_out: bool,
+    /// Not in a schedule with a blackout, after which the group may have other members than its
+    /// owner was told.
+    changes_members: bool,
 }
 
 impl BadDay {
@@ -46,34 +55,47 @@ impl BadDay {
         known: &Shared,
         random: &mut StdRng,
     ) -> Self {
+        let may_black_out = random.gen_bool(0.15);
         Self {
             machines: Arc::clone(machines),
             network: network.clone(),
             known: Arc::clone(known),
             summary: Summary::default(),
             blackout: None,
-            may_black_out: random.gen_bool(0.15),
+            may_black_out,
+            changes_members: !may_black_out && random.gen_bool(0.6),
             until: Instant::now() + Duration::from_millis(random.gen_range(4_000..20_000)),
         }
     }
 
     /// One thing goes wrong, or is made right.
     pub(crate) async fn one_thing(&mut self, random: &mut StdRng) {
-        let place = random.gen_range(0..self.machines.len());
+        let place = self.place(random);
         match random.gen_range(0..100) {
             0..13 => self.cut(random, place),
             13..20 => self.stall(random, place),
             20..30 => self.network.cut(Vec::new()),
-            30..40 => self.network.set_bad(random.gen_range(0..30)),
-            40..48 => self.network.set_bad(0),
-            48..60 => self.kill(random, place).await,
-            60..66 => self.stop(random, place).await,
-            66..76 => self.lose_power(random, place).await,
-            76..79 if self.may_black_out => self.black_out(random).await,
-            79..83 => self.fail_disk(random, place).await,
-            83..93 => self.checkpoint(place),
+            30..38 => self.network.set_bad(random.gen_range(0..30)),
+            38..45 => self.network.set_bad(0),
+            45..56 => self.kill(random, place).await,
+            56..61 => self.stop(random, place).await,
+            61..70 => self.lose_power(random, place).await,
+            70..73 if self.may_black_out => self.black_out(random).await,
+            73..77 => self.fail_disk(random, place).await,
+            77..84 => self.checkpoint(place),
+            84..88 => self.go_away(random, place),
+            88..95 if self.changes_members => self.change_members(random, place),
             _ => self.define(random),
         }
+    }
+
+    /// A machine that is a member, or runs.
+    fn place(&self, random: &mut StdRng) -> usize {
+        let is_there = |&place: &usize| {
+            let machine = of(&self.machines[place]);
+            machine.standing == Standing::Member || machine.node().is_some()
+        };
+        (0..self.machines.len()).filter(is_there).choose(random).unwrap_or(0)
     }
 
     /// Cuts one machine off, in one direction or both; or them in two parts.
@@ -116,10 +138,7 @@ impl BadDay {
 
     /// One machine at a time: what a minority has lost, the others have.
     async fn lose_power(&mut self, random: &mut StdRng, place: usize) {
-        let others_are_sure = self.machines.iter().enumerate().all(|(other, machine)| {
-            other == place || status(machine).is_none_or(|status| !status.is_unsure)
-        });
-        if !others_are_sure {
+        if !membership::others_are_sure(&self.machines, place) {
             return;
         }
         self.summary.power_losses += 1;
@@ -128,7 +147,7 @@ impl BadDay {
     }
 
     async fn black_out(&mut self, random: &mut StdRng) {
-        self.summary.power_losses += self.machines.len();
+        self.summary.power_losses += membership::members(&self.machines).count();
         for machine in self.machines.iter() {
             of(machine).lose_power(random);
         }
@@ -150,7 +169,9 @@ impl BadDay {
 
     async fn start_later(&self, random: &mut StdRng, place: usize) {
         tokio::time::sleep(Duration::from_millis(random.gen_range(1..1500))).await;
-        of(&self.machines[place]).start();
+        let machine = of(&self.machines[place]);
+        // Who was let go may begin again with what it has.
+        machine.start();
     }
 
     /// A process stands still, more often the leader's, and goes on later: with what it knew.
@@ -171,10 +192,53 @@ impl BadDay {
         });
     }
 
+    /// A process ends, and begins again much later: when the others have made images, and keep
+    /// nothing of what it lacks.
+    fn go_away(&mut self, random: &mut StdRng, place: usize) {
+        self.summary.away += 1;
+        of(&self.machines[place]).kill();
+        let time = AWAY_MIN.mul_f64(random.gen_range(1.0..AWAY_TIMES));
+        if random.gen_bool(0.1) {
+            self.until = self.until.max(Instant::now() + time + AFTER_STALL);
+        }
+        let machines = Arc::clone(&self.machines);
+        tokio::spawn(async move {
+            tokio::time::sleep(time).await;
+            let machine = of(&machines[place]);
+            if machine.standing == Standing::Member {
+                machine.start();
+            }
+        });
+    }
+
+    fn change_members(&mut self, random: &mut StdRng, place: usize) {
+        let leaving = |machine: &&Mutex<Machine>| of(machine).standing == Standing::Leaving;
+        let machines = &self.machines;
+        if let Some(place) = machines.iter().position(|machine| leaving(&machine)) {
+            return membership::ask(machines, place, random);
+        }
+        match random.gen_range(0..10) {
+            0..4 => self.summary.joins += usize::from(membership::join(machines, random)),
+            4..8 => self.summary.removals += usize::from(membership::leave(machines, random)),
+            _ if of(&machines[place]).standing == Standing::Member
+                && membership::voters(machines) >= VOTERS_MIN
+                && membership::others_are_sure(machines, place) =>
+            {
+                self.summary.removals += 1;
+                membership::lose_disk(machines, place, random);
+            }
+            _ => {}
+        }
+    }
+
     /// An image, and what is before it goes. Only where it need not wait, since nobody else would
     /// get on meanwhile.
     fn checkpoint(&self, place: usize) {
-        let _ = of(&self.machines[place]).session(|node| async move { checkpoint(&node) });
+        let _ = of(&self.machines[place]).session(|node| async move {
+            if clients::may_write(&node).await {
+                checkpoint(&node);
+            }
+        });
     }
 
     fn define(&self, random: &mut StdRng) {
@@ -182,6 +246,9 @@ impl BadDay {
         let Some(leader) = leading.choose(random) else { return };
         let (known, drops) = (Arc::clone(&self.known), random.gen_bool(0.5));
         let _ = of(leader).session(|node| async move {
+            if !clients::may_write(&node).await {
+                return;
+            }
             let Some(Err(error)) = node.database().map(|db| define(&db, drops)) else { return };
             if !clients::is_expected(&error) {
                 lock(&known).findings.push(format!("a definition: {error}"));

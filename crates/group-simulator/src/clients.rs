@@ -12,7 +12,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use remanent_engine::schema::{ColumnType, TableSchema, Value};
 use remanent_engine::{
-    CommitTicket, Database, Durability, Error, ErrorKind, Result, Table, WriteTransaction,
+    CommitTicket, Database, Durability, Error, ErrorKind, Replica, Result, Table, WriteTransaction,
 };
 use remanent_replication::Node;
 use tokio::time::Instant;
@@ -125,8 +125,24 @@ enum Wanted {
     Read,
 }
 
+/// Waits, as whoever commits would in a thread, while a member comes or goes. Whether it still runs.
+pub(crate) async fn may_write(node: &Node) -> bool {
+    while let Some(db) = node.database() {
+        let is_paused = Replica::of(&db).is_ok_and(|replica| replica.is_paused());
+        drop(db);
+        if !is_paused {
+            return true;
+        }
+        tokio::time::sleep(LOOK_AFTER).await;
+    }
+    false
+}
+
 async fn serve(wanted: Wanted, seed: u64, node: Arc<Node>, known: Shared) {
     let mut random = StdRng::seed_from_u64(seed);
+    if !may_write(&node).await {
+        return;
+    }
     let done = match wanted {
         Wanted::Append => append(&mut random, &node, &known).await,
         Wanted::Transfer => transfer(&mut random, &node),
@@ -207,7 +223,7 @@ pub(crate) async fn wait_for(
         if db.replication_of(ticket) >= Some(level) {
             return true;
         }
-        let Ok(replica) = remanent_engine::Replica::of(&db) else { return false };
+        let Ok(replica) = Replica::of(&db) else { return false };
         if !replica.leads() || replica.write().is_err() {
             return false;
         }
@@ -283,7 +299,7 @@ fn read_anywhere(node: &Node, known: &Shared) -> Result<()> {
         known.findings.push(format!("a reader saw {money} in all accounts"));
     }
     // What leads, or has led, may show what a failover takes back.
-    let is_follower = remanent_engine::Replica::of(&db)
+    let is_follower = Replica::of(&db)
         .is_ok_and(|replica| !replica.leads() && replica.applied().index <= replica.replicated());
     if is_follower {
         known.acts.push(Act::Followed { list });

@@ -25,8 +25,27 @@ pub(crate) struct Machine {
     network: Network,
     /// The addresses of all members that there are at the beginning.
     founders: u64,
+    /// Whom it asks to be a member, where it is not one of those, or not any more.
+    join: Option<NodeId>,
+    /// How many entries before an image it keeps for others.
+    entries_kept: u64,
+    /// Whether it is a member, as far as its owner knows.
+    pub(crate) standing: Standing,
+    /// Its disk was lost, and it is not a member again since.
+    pub(crate) has_lost_all: bool,
     boot: u64,
     running: Mutex<Option<Running>>,
+}
+
+/// Whether a machine is a member of the group, as far as its owner knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// It is one, or has asked to be one.
+    Member,
+    /// The group was asked to let it go, and may have done so.
+    Leaving,
+    /// It is none.
+    Stranger,
 }
 
 /// All machines of a schedule.
@@ -69,24 +88,38 @@ fn options() -> Options {
 }
 
 impl Machine {
-    pub(crate) fn new(id: NodeId, network: Network, founders: u64) -> Self {
-        let (disk, running) = (Disk::default(), Mutex::default());
-        Self { id, disk, network, founders, boot: 1, running }
+    /// Those up to `founders` found a group.
+    pub(crate) fn new(id: NodeId, network: Network, founders: u64, entries_kept: u64) -> Self {
+        let standing = if id <= founders { Standing::Member } else { Standing::Stranger };
+        Self {
+            id,
+            disk: Disk::default(),
+            network,
+            founders,
+            join: None,
+            entries_kept,
+            standing,
+            has_lost_all: false,
+            boot: 1,
+            running: Mutex::default(),
+        }
     }
 
-    /// Starts its replica, if it does not run.
+    /// Starts its replica, if it does not run and is of a group, or to be of one.
     pub(crate) fn start(&self) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running.is_some() {
             return;
         }
         let mut group = GroupOptions::new(self.id, address(self.id));
-        if self.id <= self.founders {
-            for other in (1..=self.founders).filter(|&other| other != self.id) {
-                group = group.peer(other, address(other));
+        match self.join.filter(|_| self.standing == Standing::Member) {
+            Some(member) => group = group.join(address(member)),
+            None if self.id > self.founders => return,
+            None => {
+                for other in (1..=self.founders).filter(|&other| other != self.id) {
+                    group = group.peer(other, address(other));
+                }
             }
-        } else {
-            group = group.join(address(1 + self.id % self.founders));
         }
         let process = Process::default();
         let socket = self.network.socket(&address(self.id), process.clone());
@@ -98,7 +131,7 @@ impl Machine {
             boot: self.boot.to_string(),
             is_simulated: true,
         };
-        let group = group.write_after(Duration::from_millis(10));
+        let group = group.write_after(Duration::from_millis(10)).entries_kept(self.entries_kept);
         let node = Arc::new(process.enter(|| Node::start_in(around, group)));
         *running = Some(Running { node, socket, process, sessions: JoinSet::new() });
     }
@@ -112,6 +145,26 @@ impl Machine {
             // What is left of it winds down.
             running.process.go_on();
         }
+    }
+
+    /// It loses its disk, and gets an empty one.
+    pub(crate) fn lose_disk(&mut self) {
+        self.kill();
+        self.disk = Disk::default();
+        self.boot += 1;
+    }
+
+    /// It is to be a member of the group that another one is of, and starts.
+    pub(crate) fn join(&mut self, member: NodeId) {
+        self.kill();
+        self.standing = Standing::Member;
+        self.join = Some(member);
+        self.start();
+    }
+
+    /// Whether it was ever told to join.
+    pub(crate) fn was_to_join(&self) -> bool {
+        self.join.is_some()
     }
 
     /// Serves a client in its process; whoever waits for that hears when it is done, or that the

@@ -10,6 +10,7 @@ mod clients;
 mod disk;
 mod judge;
 mod machine;
+mod membership;
 mod network;
 mod schedule;
 
@@ -78,6 +79,9 @@ fn main() -> ExitCode {
                 all.power_losses += summary.power_losses;
                 all.cuts += summary.cuts;
                 all.stalls += summary.stalls;
+                all.joins += summary.joins;
+                all.removals += summary.removals;
+                all.away += summary.away;
                 if flags.verbose {
                     let _ = writeln!(out, "seed {seed}: {summary:?}");
                 }
@@ -97,7 +101,7 @@ fn main() -> ExitCode {
     let _ = writeln!(
         out,
         "{} schedules, {failed} with findings: {} appends, {} acknowledged, {} terms, {} kills, \
-         {} losses of power, {} cuts, {} stalls",
+         {} losses of power, {} cuts, {} stalls, {} joins, {} removals, {} long away",
         flags.count,
         all.appended,
         all.acknowledged,
@@ -105,7 +109,10 @@ fn main() -> ExitCode {
         all.kills,
         all.power_losses,
         all.cuts,
-        all.stalls
+        all.stalls,
+        all.joins,
+        all.removals,
+        all.away
     );
     ExitCode::from(u8::from(failed > 0))
 }

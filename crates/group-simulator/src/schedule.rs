@@ -16,12 +16,18 @@ use tokio::time::Instant;
 use crate::bad_day::BadDay;
 use crate::clients::{self, Known, Shared, lock};
 use crate::judge;
-use crate::machine::{Machine, Machines, of};
+use crate::machine::{Machine, Machines, Standing, of};
+use crate::membership;
 use crate::network::Network;
 
 /// How long all have to agree on a good day.
-const GOOD_DAY_MAX: Duration = Duration::from_secs(60);
+pub(crate) const GOOD_DAY_MAX: Duration = Duration::from_secs(60);
 const LOOK_AFTER: Duration = Duration::from_millis(5);
+/// Machines that may become members.
+const SPARES: u64 = 2;
+/// Entries that are kept for those that are behind.
+const ENTRIES_KEPT: u64 = 1000;
+const FEW_ENTRIES_KEPT: u64 = 20;
 
 /// What a schedule was like.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +39,9 @@ pub(crate) struct Summary {
     pub(crate) power_losses: usize,
     pub(crate) cuts: usize,
     pub(crate) stalls: usize,
+    pub(crate) joins: usize,
+    pub(crate) removals: usize,
+    pub(crate) away: usize,
 }
 
 /// Runs the schedule of a seed; what is wrong, in words.
@@ -50,8 +59,9 @@ async fn play(seed: u64) -> Result<Summary, Vec<String>> {
     let mut random = StdRng::seed_from_u64(seed);
     let founders = if random.gen_bool(0.2) { 5 } else { 3 };
     let network = Network::new(random.r#gen());
-    let machine = |id| Mutex::new(Machine::new(id, network.clone(), founders));
-    let machines: Machines = Arc::new((1..=founders).map(machine).collect());
+    let kept = if random.gen_bool(0.5) { ENTRIES_KEPT } else { FEW_ENTRIES_KEPT };
+    let machine = |id| Mutex::new(Machine::new(id, network.clone(), founders, kept));
+    let machines: Machines = Arc::new((1..=founders + SPARES).map(machine).collect());
     machines.iter().for_each(|machine| of(machine).start());
     let leader = leader_of(&machines).await?;
     let made = clients::define(&leader).map_err(|error| vec![format!("tables: {error}")])?;
@@ -81,10 +91,14 @@ async fn play(seed: u64) -> Result<Summary, Vec<String>> {
     // What failed before is started again, what stands goes on, and so does everything else.
     for machine in machines.iter() {
         of(machine).process().inspect(Process::go_on);
-        of(machine).start();
+        if of(machine).standing == Standing::Member {
+            of(machine).start();
+        }
     }
+    membership::settle(&machines).await?;
     agree(&machines).await?;
-    let databases: Vec<_> = machines.iter().filter_map(|machine| of(machine).database()).collect();
+    let databases: Vec<_> =
+        membership::members(&machines).filter_map(|machine| of(machine).database()).collect();
     let mut known = std::mem::take(&mut *lock(&known));
     judge::judge(&databases, &mut known, blackout);
     summary.terms = machines.iter().filter_map(status).map(|status| status.term).max().unwrap_or(0);
@@ -102,7 +116,7 @@ pub(crate) fn status(machine: &Mutex<Machine>) -> Option<NodeStatus> {
 }
 
 /// The database of the leader, when there is one.
-async fn leader_of(machines: &Machines) -> Result<Arc<Database>, Vec<String>> {
+pub(crate) async fn leader_of(machines: &Machines) -> Result<Arc<Database>, Vec<String>> {
     let begin = Instant::now();
     loop {
         let leader = machines.iter().find(|machine| of(machine).leads());
@@ -117,23 +131,28 @@ async fn leader_of(machines: &Machines) -> Result<Arc<Database>, Vec<String>> {
 }
 
 /// How each does, in a line.
-fn statuses(machines: &Machines) -> Vec<String> {
-    let line = |machine| {
+pub(crate) fn statuses(machines: &Machines) -> Vec<String> {
+    let line = |machine: &Mutex<Machine>| {
+        let standing = of(machine).standing;
         let failure = of(machine).node().and_then(|node| node.failure());
-        let Some(status) = status(machine) else { return format!("down, {failure:?}") };
+        let Some(status) = status(machine) else { return format!("{standing:?}, down") };
         let NodeStatus { id, role, term, last, replicated, applied, is_unsure, .. } = &status;
-        let stalled = &status.stalled;
+        let (stalled, members) = (&status.stalled, &status.members);
+        let members: Vec<_> = members.iter().map(|member| (member.id, member.votes)).collect();
         format!(
-            "{id}: {role:?} in term {term}, last {last}, replicated {replicated}, applied \
-             {applied}, unsure {is_unsure}, {stalled:?}, {failure:?}"
+            "{id}: {standing:?}, {role:?} in term {term}, last {last}, replicated {replicated}, \
+             applied {applied}, unsure {is_unsure}, {stalled:?}, {failure:?}, {members:?}"
         )
     };
     machines.iter().map(line).collect()
 }
 
-/// Waits until all have applied what the leader has, and the leader knows that they have it.
+/// Waits until all members have applied what the leader has, the leader knows that they have it, and
+/// the group has those members and no others.
 async fn agree(machines: &Machines) -> Result<(), Vec<String>> {
     let begin = Instant::now();
+    let mut ids: Vec<u64> = membership::members(machines).map(|machine| of(machine).id).collect();
+    ids.sort_unstable();
     while begin.elapsed() < GOOD_DAY_MAX {
         tokio::time::sleep(LOOK_AFTER).await;
         let db = machines.iter().find(|machine| of(machine).leads());
@@ -143,13 +162,19 @@ async fn agree(machines: &Machines) -> Result<(), Vec<String>> {
         let all: Vec<_> = machines.iter().filter_map(status).collect();
         let leading: Vec<_> = all.iter().filter(|status| status.role.name() == "leader").collect();
         let [leader] = leading[..] else { continue };
+        let mut voters: Vec<u64> =
+            leader.members.iter().filter(|member| member.votes).map(|member| member.id).collect();
+        voters.sort_unstable();
         let is_there = |status: &NodeStatus| {
             status.term == leader.term
                 && status.last == leader.last
                 && status.applied == leader.last
                 && status.replicated == leader.last
         };
-        if is_written && all.len() == machines.len() && all.iter().all(is_there) {
+        let all = membership::members(machines).map(status);
+        let all_there =
+            all.fold(true, |so_far, status| so_far && status.as_ref().is_some_and(is_there));
+        if is_written && voters == ids && leader.members.len() == ids.len() && all_there {
             return Ok(());
         }
     }

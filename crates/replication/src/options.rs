@@ -26,6 +26,7 @@ pub struct GroupOptions {
     pub(crate) join: Option<String>,
     pub(crate) heartbeat: Duration,
     pub(crate) write_after: Duration,
+    pub(crate) entries_kept: u64,
     pub(crate) threads: usize,
 }
 
@@ -41,6 +42,7 @@ impl GroupOptions {
             join: None,
             heartbeat: Duration::from_millis(100),
             write_after: Duration::from_millis(5),
+            entries_kept: 1000,
             threads: 2,
         }
     }
@@ -81,6 +83,13 @@ impl GroupOptions {
     /// After which time commits are sent that nobody waits for: 5 ms if nothing else is said.
     pub fn write_after(mut self, time: Duration) -> Self {
         self.write_after = time;
+        self
+    }
+
+    /// How many entries before the newest image are kept for members that are behind: 1000 if
+    /// nothing else is said. One that lacks older ones fetches a copy.
+    pub fn entries_kept(mut self, count: u64) -> Self {
+        self.entries_kept = count;
         self
     }
 }

@@ -162,6 +162,13 @@ impl EntryContent<'_> {
         bytes
     }
 
+    /// The position from which on the log is needed where an entry is the last that was applied:
+    /// `position` and `end` are those of the frame. Where no transaction was unfinished, that is its
+    /// end: so an image has what the entry says of the members.
+    pub(crate) fn floor(&self, position: u64, end: u64) -> Option<u64> {
+        if self.back == 0 { Some(end) } else { position.checked_sub(self.back) }
+    }
+
     pub(crate) fn from_bytes(mut bytes: &[u8]) -> Option<EntryContent<'_>> {
         let (replicated, back) = (take_varint(&mut bytes)?, take_varint(&mut bytes)?);
         Some(EntryContent { replicated, back, message: bytes })
@@ -191,7 +198,7 @@ impl ReplicaEntry {
             if let Frame::Entry { term, index, content } = found.frame {
                 let content = EntryContent::from_bytes(content)?;
                 let is_last = at == self.bytes.len() && self.id == EntryId { term, index };
-                let floor = position.checked_sub(content.back)?;
+                let floor = content.floor(position, self.end())?;
                 let end = EntryEnd { id: self.id, end: self.end(), floor, timestamp: 0 };
                 return is_last.then_some((content, end));
             }

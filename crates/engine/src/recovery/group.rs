@@ -141,10 +141,12 @@ fn read_entries(
             Frame::Fragment { .. } | Frame::Mark { .. } | Frame::Close => continue,
         };
         let content = EntryContent::from_bytes(content).ok_or_else(|| damaged("an entry"))?;
-        let (id, floor) = (EntryId { term, index }, at.position.saturating_sub(content.back));
-        let replicated = content.replicated;
-        let message = content.message.to_vec();
-        let end = EntryEnd { id, end: reader.position(), floor, timestamp };
+        let id = EntryId { term, index };
+        let (replicated, message) = (content.replicated, content.message.to_vec());
+        let content = EntryContent { message: &[], ..content };
+        let end = reader.position();
+        let floor = content.floor(at.position, end).unwrap_or_default();
+        let end = EntryEnd { id, end, floor, timestamp };
         // The log may be read from somewhat before the image on.
         if end.end <= position {
             continue;

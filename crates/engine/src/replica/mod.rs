@@ -246,6 +246,12 @@ impl<'d> Replica<'d> {
         self.group.pause(is_paused);
     }
 
+    /// Whether it leads and makes no entry for now: who commits, or has the disk take the log, waits.
+    pub fn is_paused(&self) -> bool {
+        let state = self.group.lock();
+        state.is_paused && state.term.is_some()
+    }
+
     /// Gives the entries that this replica makes to `tap`.
     pub fn set_tap(&self, tap: Arc<dyn EntryTap>) {
         self.group.lock().tap = Some(tap);

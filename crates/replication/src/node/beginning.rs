@@ -9,10 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use openraft::Membership;
+use rand::RngCore;
 use remanent_engine::{Replica, Storage};
 
 use crate::caller::{Caller, Identity};
 use crate::copies::{fetch, unexpected};
+use crate::draws::Draws;
 use crate::entry::{Id, Member, Message, NodeId, members_in};
 use crate::node::members::MEMBERS_MAX;
 use crate::node::{Running, Shared};
@@ -35,7 +37,7 @@ pub(crate) fn token(storage: &dyn Storage) -> io::Result<u64> {
         }
         storage.remove(TOKEN)?;
     }
-    let token = rand::random::<u64>() | 1;
+    let token = Draws.next_u64() | 1;
     let file = storage.create(TOKEN)?;
     file.write_at(0, &token.to_le_bytes())?;
     file.sync()?;
@@ -182,25 +184,33 @@ fn check(shared: &Shared, copy: &dyn Storage, own: Option<&dyn Storage>) -> Resu
     }
 }
 
-/// Asks the leader to be a member, as long as this replica is none and is to be one.
+/// Asks the leader to be a member, as long as this replica is none and is to be one. Where nobody
+/// answers at the address that it was told, somebody else whom it knows by its copy may.
 pub(crate) async fn join(shared: Arc<Shared>, running: Arc<Running>) {
     let Some(first) = shared.options.join.clone() else { return };
     let id = shared.options.id;
-    let mut address = first.clone();
+    let (mut address, mut asked) = (first.clone(), 0);
     while !running.progress.is_ending() {
-        if running.members().voter_ids().any(|voter| voter == id) {
+        let members = running.members();
+        if members.voter_ids().any(|voter| voter == id) {
             return;
         }
         let mut caller = caller(&shared, 0, &address);
         let request = Request::Join { id, member: own(&shared) };
-        address = match tokio::time::timeout(10 * ANSWER_MAX, caller.call(request)).await {
+        let answer = tokio::time::timeout(10 * ANSWER_MAX, caller.call(request)).await;
+        let others = members.nodes().filter(|&(&other, _)| other != id);
+        let all: Vec<&String> =
+            std::iter::once(&first).chain(others.map(|(_, member)| &member.address)).collect();
+        asked += 1;
+        let other = all[asked % all.len()].clone();
+        address = match answer {
             Ok(Ok(Answer::Done)) => return,
             Ok(Ok(Answer::Elsewhere(Some(leader)))) => leader,
             Ok(Ok(answer)) => {
                 tracing::warn!(error = %unexpected(answer), "a replica cannot join yet");
-                first.clone()
+                other
             }
-            _ => first.clone(),
+            _ => other,
         };
         tokio::time::sleep(ASK_EVERY).await;
     }

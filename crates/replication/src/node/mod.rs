@@ -247,10 +247,17 @@ impl Node {
     /// # Errors
     /// Why it cannot be, in words: no leader is known, or no majority can be reached.
     pub fn remove_member(&self, id: NodeId) -> Result<(), String> {
-        let leader = self.status().leader.ok_or("no leader is known")?.1;
         let runtime = self.runtime.as_ref().ok_or("the replica runs in another runtime")?;
-        let answer = runtime.block_on(beginning::ask_to_leave(&self.shared, &leader.address, id));
-        match answer {
+        runtime.block_on(self.ask_to_remove(id))
+    }
+
+    /// As [`Node::remove_member`], in the runtime that the caller runs in.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn ask_to_remove(&self, id: NodeId) -> Result<(), String> {
+        let leader = self.status().leader.ok_or("no leader is known")?.1;
+        match beginning::ask_to_leave(&self.shared, &leader.address, id).await {
             Ok(Answer::Done) => Ok(()),
             Ok(answer) => Err(unexpected(answer).to_string()),
             Err(error) => Err(format!("{}: {error}", leader.address)),
@@ -375,6 +382,10 @@ impl Running {
     /// # Errors
     /// What the engine says.
     pub(crate) async fn sync(&self) -> remanent_engine::Result<()> {
+        // Where all is one thread, nothing may wait in it for what others do.
+        while self.is_simulated && Replica::of(&self.db)?.is_paused() {
+            tokio::time::sleep(LOOK_AFTER).await;
+        }
         let db = Arc::clone(&self.db);
         block_on(self.is_simulated, move || Replica::of(&db)?.sync()).await
     }
@@ -586,6 +597,7 @@ fn config(options: &GroupOptions, is_unsure: bool) -> Config {
         // Images are made when the database finds them due.
         snapshot_policy: SnapshotPolicy::Never,
         max_payload_entries: 64,
+        max_in_snapshot_log_to_keep: options.entries_kept,
         enable_elect: !is_unsure,
         ..Config::default()
     }

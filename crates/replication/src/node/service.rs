@@ -147,7 +147,10 @@ impl Answers {
         let (id, boot) = (shared.options.id, shared.around.boot.clone());
         let member = Member { token: shared.token(), ..shared.options.member.clone() };
         let Some(running) = running else {
-            let (group, leader, last) = (None, None, None);
+            // Who is being opened is of a group, if not yet able to say of which: nobody founds one
+            // with it.
+            let is_replica = Replica::is_in(&*shared.around.storage).unwrap_or(true);
+            let (group, leader, last) = (is_replica.then_some([0; 16]), None, None);
             let (is_unsure, went_on) = (false, Vec::new());
             return Status { id, group, is_unsure, boot, went_on, leader, last, member };
         };
@@ -190,7 +193,8 @@ fn has_lost(running: &Running, request: &AppendEntriesRequest<Types>) -> bool {
     request.vote >= running.raft.metrics().borrow().vote && ids.into_iter().any(differs)
 }
 
-/// Waits until a majority has what this replica has, for then a copy need not wait.
+/// Waits until a majority has what this replica has, and no member comes or goes, for then a copy
+/// need not wait.
 async fn majority_has_all(running: &Arc<Running>) -> bool {
     let until = tokio::time::Instant::now() + ENTRY_WAIT_MAX;
     loop {
@@ -200,7 +204,7 @@ async fn majority_has_all(running: &Arc<Running>) -> bool {
             true => replica.last(),
             false => replica.applied(),
         };
-        if replica.replicated() >= has.index {
+        if replica.replicated() >= has.index && !replica.is_paused() {
             return true;
         }
         if tokio::time::Instant::now() >= until || running.progress.is_ending() {

@@ -315,13 +315,15 @@ impl Log {
 fn put_entry(buffer: &mut Buffer, id: EntryId, replicated: u64, message: &[u8]) -> EntryEnd {
     let position = buffer.start + buffer.bytes.len() as u64;
     let floor = buffer.floor(position);
-    let content = EntryContent { replicated, back: position - floor, message }.to_bytes();
+    let content = EntryContent { replicated, back: position - floor, message };
+    let bytes = content.to_bytes();
     let mut checksum = Checksum::new();
-    checksum.add(&content);
+    checksum.add(&bytes);
     let address = FrameAddress { position, salt: buffer.salt };
     let head = Head::Entry { term: id.term, index: id.index };
-    put_frame(&mut buffer.bytes, head, &content, checksum, address);
+    put_frame(&mut buffer.bytes, head, &bytes, checksum, address);
     let end = buffer.start + buffer.bytes.len() as u64;
+    let floor = content.floor(position, end).unwrap_or(floor);
     EntryEnd { id, end, floor, timestamp: buffer.timestamp }
 }
 
