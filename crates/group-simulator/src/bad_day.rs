@@ -26,7 +26,7 @@ const STALL_MIN: Duration = Duration::from_millis(100);
 const STALL_DECADES: f64 = 2.9;
 /// How long a schedule goes on behind a stall that was waited for.
 const AFTER_STALL: Duration = Duration::from_secs(3);
-/// A group of fewer goes on with none of them lost.
+/// A group of fewer goes on only with what all of them had.
 const VOTERS_MIN: usize = 3;
 /// How long a process that goes away is away at least, and how many times that at most.
 const AWAY_MIN: Duration = Duration::from_secs(3);
@@ -89,6 +89,14 @@ impl BadDay {
         }
     }
 
+    /// A member gets less memory than what the others will have in their tables needs.
+    pub(crate) async fn give_less_memory(&mut self, random: &mut StdRng) {
+        let place = self.place(random);
+        of(&self.machines[place]).kill();
+        of(&self.machines[place]).has_less_memory = true;
+        self.start_later(random, place).await;
+    }
+
     /// A machine that is a member, or runs.
     fn place(&self, random: &mut StdRng) -> usize {
         let is_there = |&place: &usize| {
@@ -138,7 +146,8 @@ impl BadDay {
 
     /// One machine at a time: what a minority has lost, the others have.
     async fn lose_power(&mut self, random: &mut StdRng, place: usize) {
-        if !membership::others_are_sure(&self.machines, place) {
+        let voters = membership::voters(&self.machines);
+        if voters < VOTERS_MIN || !membership::others_are_sure(&self.machines, place) {
             return;
         }
         self.summary.power_losses += 1;

@@ -22,6 +22,8 @@ use crate::machine::{Machines, of};
 /// Accounts, and what all of them have together.
 pub(crate) const ACCOUNTS: u32 = 8;
 pub(crate) const MONEY: i64 = 8000;
+/// So many large rows are many.
+const FILLING_MAX: u64 = 1500;
 /// How long a client waits for a majority.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LOOK_AFTER: Duration = Duration::from_millis(2);
@@ -56,6 +58,8 @@ pub(crate) fn lock(known: &Shared) -> MutexGuard<'_, Known> {
 pub(crate) fn define(db: &Database) -> Result<CommitTicket> {
     let list = TableSchema::new("List").column("place", ColumnType::U64);
     db.create_table(list.column("number", ColumnType::U64).primary_key(["place"]))?;
+    let filling = TableSchema::new("Filling").column("id", ColumnType::U64);
+    db.create_table(filling.column("filling", ColumnType::BLOB).primary_key(["id"]))?;
     let accounts = TableSchema::new("Account").column("id", ColumnType::U32);
     let accounts = accounts.column("money", ColumnType::I64).primary_key(["id"]);
     let accounts = db.create_table(accounts)?;
@@ -90,7 +94,7 @@ pub(crate) fn money_of(db: &Database) -> Result<i64> {
 
 /// One client, until it is dropped. It does not wait for ever for a machine that says nothing, whose
 /// session may go on later nevertheless.
-pub(crate) async fn run(seed: u64, machines: Machines, known: Shared) {
+pub(crate) async fn run(seed: u64, machines: Machines, known: Shared, fills: bool) {
     let mut random = StdRng::seed_from_u64(seed);
     loop {
         tokio::time::sleep(Duration::from_micros(random.gen_range(500..20_000))).await;
@@ -100,6 +104,7 @@ pub(crate) async fn run(seed: u64, machines: Machines, known: Shared) {
         let leading: Vec<usize> = leading.map(|(place, _)| place).collect();
         let leader = leading.choose(&mut random).copied();
         let (wanted, place) = match random.gen_range(0..100) {
+            0..30 if fills => (Wanted::Fill, leader),
             0..60 => (Wanted::Append, leader),
             60..80 => (Wanted::Transfer, leader),
             80..85 => (Wanted::ReadConfirmed, leader.or(Some(any))),
@@ -119,6 +124,7 @@ pub(crate) async fn run(seed: u64, machines: Machines, known: Shared) {
 #[derive(Clone, Copy, Debug)]
 enum Wanted {
     Append,
+    Fill,
     Transfer,
     ReadConfirmed,
     ReadNewest,
@@ -145,6 +151,7 @@ async fn serve(wanted: Wanted, seed: u64, node: Arc<Node>, known: Shared) {
     }
     let done = match wanted {
         Wanted::Append => append(&mut random, &node, &known).await,
+        Wanted::Fill => fill(&mut random, &node),
         Wanted::Transfer => transfer(&mut random, &node),
         Wanted::ReadConfirmed => read_confirmed(&node, &known).await,
         Wanted::ReadNewest => read_newest(&node, &known).await,
@@ -254,6 +261,28 @@ fn transfer(random: &mut StdRng, node: &Node) -> Result<()> {
                 tx.insert_values(&table, &[Some(id.into()), Some(Value::I64(now + change))])?;
             } else {
                 tx.update_values(&table, row_id, &[(money, Value::I64(now + change))])?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Inserts large rows, or, when there are many, deletes some.
+fn fill(random: &mut StdRng, node: &Node) -> Result<()> {
+    let Some(db) = node.database() else { return Ok(()) };
+    let table = db.table("Filling")?;
+    let (id, primary) = (table.column("id")?, table.index("primary")?);
+    db.write(|tx| {
+        let ends = [tx.cursor(&table, primary)?.first(), tx.cursor(&table, primary)?.last()];
+        let ends = ends.map(|row| row.and_then(|row| row.get::<u64>(id)));
+        let [first, last] = ends.map(Option::unwrap_or_default);
+        for number in 0..random.gen_range(1..8) {
+            if last - first < FILLING_MAX {
+                let (id, filling) = (Value::U64(last + 1 + number), [number as u8; 2000]);
+                tx.insert_values(&table, &[Some(id), Some(Value::Bytes(&filling))])?;
+            } else if let Some(row) = tx.find(&table, primary, &[(first + number).into()])? {
+                let row = row.id();
+                tx.delete(&table, row)?;
             }
         }
         Ok(())

@@ -17,6 +17,10 @@ use tokio::task::JoinSet;
 use crate::disk::{Disk, Mounted};
 use crate::network::{Network, Socket};
 
+/// What a database may take, and what it may take where that is less.
+const MEMORY: u64 = 16 << 20;
+const LESS_MEMORY: u64 = 3 << 20;
+
 /// A machine.
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -33,6 +37,8 @@ pub(crate) struct Machine {
     pub(crate) standing: Standing,
     /// Its disk was lost, and it is not a member again since.
     pub(crate) has_lost_all: bool,
+    /// Its database may take less memory than those of the others.
+    pub(crate) has_less_memory: bool,
     boot: u64,
     running: Mutex<Option<Running>>,
 }
@@ -81,8 +87,8 @@ pub(crate) fn address(id: NodeId) -> String {
     format!("machine-{id}")
 }
 
-fn options() -> Options {
-    let options = Options::new().budget(16 << 20).transactions_max(64).hash_seed(7);
+fn options(budget: u64) -> Options {
+    let options = Options::new().budget(budget).transactions_max(64).hash_seed(7);
     let options = options.durability(Durability::Buffered).log_file_size(16 << 10);
     options.log_buffer_size(8 << 10).checkpoint_after(0)
 }
@@ -100,6 +106,7 @@ impl Machine {
             entries_kept,
             standing,
             has_lost_all: false,
+            has_less_memory: false,
             boot: 1,
             running: Mutex::default(),
         }
@@ -121,13 +128,14 @@ impl Machine {
                 }
             }
         }
+        let budget = if self.has_less_memory { LESS_MEMORY } else { MEMORY };
         let process = Process::default();
         let socket = self.network.socket(&address(self.id), process.clone());
         let around = Surroundings {
             storage: Arc::new(self.disk.mount()),
             scratch: Arc::new(Copies),
             transport: Arc::new(socket.clone()),
-            options: Arc::new(options),
+            options: Arc::new(move || options(budget)),
             boot: self.boot.to_string(),
             is_simulated: true,
         };

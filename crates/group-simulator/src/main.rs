@@ -82,6 +82,7 @@ fn main() -> ExitCode {
                 all.joins += summary.joins;
                 all.removals += summary.removals;
                 all.away += summary.away;
+                all.full += summary.full;
                 if flags.verbose {
                     let _ = writeln!(out, "seed {seed}: {summary:?}");
                 }
@@ -101,7 +102,7 @@ fn main() -> ExitCode {
     let _ = writeln!(
         out,
         "{} schedules, {failed} with findings: {} appends, {} acknowledged, {} terms, {} kills, \
-         {} losses of power, {} cuts, {} stalls, {} joins, {} removals, {} long away",
+         {} losses of power, {} cuts, {} stalls, {} joins, {} removals, {} long away, {} full",
         flags.count,
         all.appended,
         all.acknowledged,
@@ -112,7 +113,8 @@ fn main() -> ExitCode {
         all.stalls,
         all.joins,
         all.removals,
-        all.away
+        all.away,
+        all.full
     );
     ExitCode::from(u8::from(failed > 0))
 }

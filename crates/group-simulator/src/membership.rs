@@ -79,11 +79,11 @@ pub(crate) fn lose_disk(machines: &Machines, place: usize, random: &mut StdRng) 
     ask(machines, place, random);
 }
 
-/// How many votes the group has, as its leader knows.
+/// How many votes the group has at least, as far as its members know.
 pub(crate) fn voters(machines: &Machines) -> usize {
-    let leader = machines.iter().find(|machine| of(machine).leads());
-    let status = leader.and_then(schedule::status);
-    status.map_or(0, |status| status.members.iter().filter(|member| member.votes).count())
+    let known = members(machines).filter_map(schedule::status);
+    let voters = known.map(|status| status.members.iter().filter(|member| member.votes).count());
+    voters.filter(|&count| count > 0).min().unwrap_or(0)
 }
 
 /// Asks some member, which asks the leader, to let go who is leaving.

@@ -23,6 +23,8 @@ use crate::network::Network;
 /// How long all have to agree on a good day.
 pub(crate) const GOOD_DAY_MAX: Duration = Duration::from_secs(60);
 const LOOK_AFTER: Duration = Duration::from_millis(5);
+/// How long a replica may take to be opened.
+const TO_BE_OPENED: Duration = Duration::from_secs(3);
 /// Machines that may become members.
 const SPARES: u64 = 2;
 /// Entries that are kept for those that are behind.
@@ -42,6 +44,8 @@ pub(crate) struct Summary {
     pub(crate) joins: usize,
     pub(crate) removals: usize,
     pub(crate) away: usize,
+    /// Members whose memory was full at the end.
+    pub(crate) full: usize,
 }
 
 /// Runs the schedule of a seed; what is wrong, in words.
@@ -75,11 +79,16 @@ async fn play(seed: u64) -> Result<Summary, Vec<String>> {
     drop(node);
     let known = Shared::default();
     let mut playing = JoinSet::new();
+    let has_less_memory = random.gen_bool(0.1);
     for _ in 0..random.gen_range(1..5) {
-        let client = clients::run(random.r#gen(), Arc::clone(&machines), Arc::clone(&known));
+        let (machines, known) = (Arc::clone(&machines), Arc::clone(&known));
+        let client = clients::run(random.r#gen(), machines, known, has_less_memory);
         playing.spawn(client);
     }
     let mut day = BadDay::new(&machines, &network, &known, &mut random);
+    if has_less_memory {
+        day.give_less_memory(&mut random).await;
+    }
     while Instant::now() < day.until {
         tokio::time::sleep(Duration::from_millis(random.gen_range(50..1500))).await;
         day.one_thing(&mut random).await;
@@ -94,6 +103,16 @@ async fn play(seed: u64) -> Result<Summary, Vec<String>> {
         if of(machine).standing == Standing::Member {
             of(machine).start();
         }
+    }
+    // Whoever has too little memory is in nobody's way, unless it cannot even be opened.
+    if has_less_memory {
+        tokio::time::sleep(TO_BE_OPENED).await;
+        if membership::members(&machines).all(|machine| of(machine).database().is_some()) {
+            drop(leader_of(&machines).await?);
+        }
+    }
+    for machine in machines.iter() {
+        give_memory(machine, &mut summary)?;
     }
     membership::settle(&machines).await?;
     agree(&machines).await?;
@@ -113,6 +132,24 @@ async fn play(seed: u64) -> Result<Summary, Vec<String>> {
 
 pub(crate) fn status(machine: &Mutex<Machine>) -> Option<NodeStatus> {
     of(machine).node().map(|node| node.status())
+}
+
+/// A machine that had less memory than the others gets as much.
+///
+/// # Errors
+/// If it stood still and does not say why.
+fn give_memory(machine: &Mutex<Machine>, summary: &mut Summary) -> Result<(), Vec<String>> {
+    if !std::mem::take(&mut of(machine).has_less_memory) {
+        return Ok(());
+    }
+    let why = of(machine).node().and_then(|node| node.failure().or(node.status().stalled));
+    summary.full += usize::from(why.is_some());
+    tracing::debug!(target: "remanent_replication", ?why, "it gets more memory");
+    of(machine).kill();
+    if of(machine).standing == Standing::Member {
+        of(machine).start();
+    }
+    Ok(())
 }
 
 /// The database of the leader, when there is one.

@@ -22,6 +22,10 @@ const SILENCE_MAX: u32 = 10;
 /// So many heartbeats without a leader are long.
 const LONG_WITHOUT_LEADER: u32 = 12;
 
+/// So many heartbeats are enough for others to be elected, or for a leader to bring them what they
+/// lack.
+const ASIDE: u32 = 30;
+
 /// Gives a leader's entries to Raft.
 struct Proposer {
     raft: Raft<Types>,
@@ -103,12 +107,34 @@ pub(crate) async fn stand_at_other_times(running: Arc<Running>, heartbeat: Durat
     let mut metrics = running.raft.metrics();
     while !running.progress.is_ending() {
         let led = metrics.wait_for(|now| now.current_leader.is_some());
-        if tokio::time::timeout(long, led).await.is_err() && !running.unsure.is_unsure() {
+        let is_led = tokio::time::timeout(long, led).await.is_ok();
+        if !is_led && !running.unsure.is_unsure() && !running.progress.is_full() {
             running.raft.runtime_config().elect(false);
             tokio::time::sleep(heartbeat * Draws.gen_range(1..LONG_WITHOUT_LEADER)).await;
             running.raft.runtime_config().elect(true);
         }
         tokio::time::sleep(long).await;
+    }
+}
+
+/// Lets others lead while there is no memory for what the group has committed: who cannot apply it
+/// cannot take changes, and as long as Raft has it for its leader nobody else does. It does not stand
+/// then, and says nothing if it was elected. But others may lack what it has, and cannot be elected
+/// before they have it: so where nobody leads it stands again for a while, and brings them that.
+pub(crate) async fn stand_aside(running: Arc<Running>, heartbeat: Duration) {
+    let (id, mut metrics) = (running.identity.id, running.raft.metrics());
+    while !running.progress.is_ending() {
+        tokio::time::sleep(heartbeat).await;
+        if !running.progress.is_full() {
+            continue;
+        }
+        running.raft.runtime_config().heartbeat(false);
+        running.raft.runtime_config().elect(false);
+        tokio::time::sleep(heartbeat * ASIDE).await;
+        running.raft.runtime_config().heartbeat(true);
+        running.raft.runtime_config().elect(!running.unsure.is_unsure());
+        let led = metrics.wait_for(|now| now.current_leader.is_some_and(|leader| leader != id));
+        let _ = tokio::time::timeout(heartbeat * ASIDE, led).await;
     }
 }
 

@@ -530,6 +530,7 @@ fn begin_tasks(shared: &Arc<Shared>, running: &Arc<Running>) -> JoinSet<()> {
         shared.options.write_after,
     )));
     tasks.spawn(of_process(leading::stand_at_other_times(Arc::clone(running), heartbeat)));
+    tasks.spawn(of_process(leading::stand_aside(Arc::clone(running), heartbeat)));
     tasks.spawn(of_process(disk::sync_for_commits(Arc::clone(running), Arc::clone(transport))));
     tasks.spawn(of_process(unsure::ask_others(Arc::clone(running), Arc::clone(transport))));
     tasks.spawn(of_process(beginning::join(Arc::clone(shared), Arc::clone(running))));

@@ -14,6 +14,7 @@ pub(crate) struct Progress {
     commits: AtomicU64,
     changes: AtomicU64,
     stalled: Mutex<Option<String>>,
+    is_full: AtomicBool,
     is_ending: AtomicBool,
 }
 
@@ -21,6 +22,7 @@ impl Progress {
     pub(crate) fn note(&self, applied: Applied) {
         self.commits.fetch_add(applied.commits, Ordering::Relaxed);
         self.changes.fetch_add(applied.changes, Ordering::Relaxed);
+        self.is_full.store(false, Ordering::Release);
         if applied.commits > 0 {
             *self.lock() = None;
         }
@@ -28,6 +30,7 @@ impl Progress {
 
     /// Notes what keeps it from applying more; whether that is news.
     pub(crate) fn note_stalled(&self, error: &Error) -> bool {
+        self.is_full.store(error.is_out_of_memory(), Ordering::Release);
         self.lock().replace(error.to_string()).is_none()
     }
 
@@ -39,6 +42,11 @@ impl Progress {
     /// What keeps it from applying more.
     pub(crate) fn stalled(&self) -> Option<String> {
         self.lock().clone()
+    }
+
+    /// Whether there is no memory for what comes next.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Acquire)
     }
 
     /// It is about to end: nothing waits any more.
