@@ -164,18 +164,19 @@ async fn serve(wanted: Wanted, seed: u64, node: Arc<Node>, known: Shared) {
     }
 }
 
-/// Whether it is what a client of a group has to expect.
+/// Whether it is what a client of a group has to expect, of which one may have less memory.
 pub(crate) fn is_expected(error: &Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::NotLeader
-            | ErrorKind::NotReplicated
-            | ErrorKind::Conflict
-            | ErrorKind::UnknownTable
-            | ErrorKind::LogFailed
-            | ErrorKind::DuplicateKey
-            | ErrorKind::TableBusy
-    )
+    error.is_out_of_memory()
+        || matches!(
+            error.kind(),
+            ErrorKind::NotLeader
+                | ErrorKind::NotReplicated
+                | ErrorKind::Conflict
+                | ErrorKind::UnknownTable
+                | ErrorKind::LogFailed
+                | ErrorKind::DuplicateKey
+                | ErrorKind::TableBusy
+        )
 }
 
 async fn append(random: &mut StdRng, node: &Node, known: &Shared) -> Result<()> {
