@@ -1,7 +1,8 @@
 //! What goes wrong in a schedule, one thing after the other, each chosen by the seed.
 //!
-//! Messages, machines, processes and disks have their bad luck, beside the clients, and beside images
-//! and definitions. Never does a majority lose its memory at one time, but in a blackout.
+//! Messages, machines, processes and disks have their bad luck, beside the clients, images,
+//! definitions, and changes of the members. Never does a majority lose its memory at one time, but
+//! in a blackout.
 
 use std::io;
 use std::sync::{Arc, Mutex};

@@ -92,8 +92,8 @@ pub(crate) fn money_of(db: &Database) -> Result<i64> {
     Ok(tx.scan(&table)?.filter_map(|row| row.get::<i64>(money)).sum())
 }
 
-/// One client, until it is dropped. It does not wait for ever for a machine that says nothing, whose
-/// session may go on later nevertheless.
+/// One client, until it is dropped. It does not wait for ever for a machine that says nothing,
+/// whose session may go on later nevertheless.
 pub(crate) async fn run(seed: u64, machines: Machines, known: Shared, fills: bool) {
     let mut random = StdRng::seed_from_u64(seed);
     loop {
@@ -131,7 +131,8 @@ enum Wanted {
     Read,
 }
 
-/// Waits, as whoever commits would in a thread, while a member comes or goes. Whether it still runs.
+/// Waits, as whoever commits would in a thread, while a member comes or goes. Whether it still
+/// runs.
 pub(crate) async fn may_write(node: &Node) -> bool {
     while let Some(db) = node.database() {
         let is_paused = Replica::of(&db).is_ok_and(|replica| replica.is_paused());

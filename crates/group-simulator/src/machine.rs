@@ -37,6 +37,8 @@ pub(crate) struct Machine {
     pub(crate) standing: Standing,
     /// Its disk was lost, and it is not a member again since.
     pub(crate) has_lost_all: bool,
+    /// It was without power, and is not seen to be sure of what it has since.
+    pub(crate) has_lost_memory: bool,
     /// Its database may take less memory than those of the others.
     pub(crate) has_less_memory: bool,
     boot: u64,
@@ -106,6 +108,7 @@ impl Machine {
             entries_kept,
             standing,
             has_lost_all: false,
+            has_lost_memory: false,
             has_less_memory: false,
             boot: 1,
             running: Mutex::default(),
@@ -206,6 +209,7 @@ impl Machine {
     pub(crate) fn lose_power(&mut self, random: &mut StdRng) {
         self.kill();
         self.disk.lose_power(random);
+        self.has_lost_memory = true;
         self.boot += 1;
     }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IteratorRandom;
-use remanent_replication::NodeId;
+use remanent_replication::{NodeId, Role};
 use tokio::time::Instant;
 
 use crate::machine::{Machine, Machines, Standing, of};
@@ -120,20 +120,22 @@ fn left(machines: &Machines, place: usize) {
     }
 }
 
-/// Whether all members but one have what they ever had. One that has lost its disk has that again
-/// when the group has given it a vote.
+/// Whether all machines but one have what they ever had. One that has lost its disk has that again
+/// when the group has given it a vote; one that has lost its memory, when it votes.
 pub(crate) fn others_are_sure(machines: &Machines, place: usize) -> bool {
-    machines.iter().enumerate().filter(|&(other, _)| other != place).all(|(_, machine)| {
+    let is_sure = |machine: &Mutex<Machine>| {
         let mut machine = of(machine);
-        let Some(status) = machine.node().map(|node| node.status()) else {
-            return !machine.has_lost_all;
-        };
-        let votes = status.members.iter().any(|member| member.id == status.id && member.votes);
-        if machine.has_lost_all && machine.standing == Standing::Member && votes {
-            machine.has_lost_all = false;
+        let status = machine.node().map(|node| node.status());
+        if let Some(status) = status.filter(|status| status.role != Role::Opening) {
+            let votes = status.members.iter().any(|member| member.id == status.id && member.votes);
+            machine.has_lost_memory &= status.is_unsure;
+            machine.has_lost_all &= machine.standing != Standing::Member || !votes;
         }
-        !machine.has_lost_all && !status.is_unsure
-    })
+        !machine.has_lost_all && !machine.has_lost_memory
+    };
+    // All of them are looked at.
+    let unsure = machines.iter().enumerate().filter(|&(_, machine)| !is_sure(machine));
+    unsure.filter(|&(other, _)| other != place).count() == 0
 }
 
 /// On the good day, all that were to leave do, and who could not join is told whom to ask.

@@ -97,24 +97,7 @@ async fn play(seed: u64) -> Result<Summary, Vec<String>> {
     network.cut(Vec::new());
     network.set_bad(0);
     let BadDay { blackout, mut summary, .. } = day;
-    // What failed before is started again, what stands goes on, and so does everything else.
-    for machine in machines.iter() {
-        of(machine).process().inspect(Process::go_on);
-        if of(machine).standing == Standing::Member {
-            of(machine).start();
-        }
-    }
-    // Whoever has too little memory is in nobody's way, unless it cannot even be opened.
-    if has_less_memory {
-        tokio::time::sleep(TO_BE_OPENED).await;
-        if membership::members(&machines).all(|machine| of(machine).database().is_some()) {
-            drop(leader_of(&machines).await?);
-        }
-    }
-    for machine in machines.iter() {
-        give_memory(machine, &mut summary)?;
-    }
-    membership::settle(&machines).await?;
+    begin_good_day(&machines, has_less_memory, &mut summary).await?;
     agree(&machines).await?;
     let databases: Vec<_> =
         membership::members(&machines).filter_map(|machine| of(machine).database()).collect();
@@ -130,17 +113,44 @@ async fn play(seed: u64) -> Result<Summary, Vec<String>> {
     if findings.is_empty() { Ok(summary) } else { Err(findings) }
 }
 
+/// Has all members run, with enough memory, and all leave that are to.
+///
+/// # Errors
+/// What is wrong, in words.
+async fn begin_good_day(
+    machines: &Machines,
+    has_less_memory: bool,
+    summary: &mut Summary,
+) -> Result<(), Vec<String>> {
+    // What failed before is started again, what stands goes on, and so does everything else.
+    for machine in machines.iter() {
+        of(machine).process().inspect(Process::go_on);
+        // The group may need who is to leave as well, to let it go.
+        if of(machine).standing != Standing::Stranger {
+            of(machine).start();
+        }
+    }
+    // Whoever has too little memory is in nobody's way, unless it cannot even be opened.
+    if has_less_memory {
+        tokio::time::sleep(TO_BE_OPENED).await;
+        if membership::members(machines).all(|machine| of(machine).database().is_some()) {
+            drop(leader_of(machines).await?);
+        }
+    }
+    for machine in machines.iter() {
+        give_memory(machine, summary);
+    }
+    membership::settle(machines).await
+}
+
 pub(crate) fn status(machine: &Mutex<Machine>) -> Option<NodeStatus> {
     of(machine).node().map(|node| node.status())
 }
 
-/// A machine that had less memory than the others gets as much.
-///
-/// # Errors
-/// If it stood still and does not say why.
-fn give_memory(machine: &Mutex<Machine>, summary: &mut Summary) -> Result<(), Vec<String>> {
+/// A machine that had less memory than the others gets as much. One that stands still says why.
+fn give_memory(machine: &Mutex<Machine>, summary: &mut Summary) {
     if !std::mem::take(&mut of(machine).has_less_memory) {
-        return Ok(());
+        return;
     }
     let why = of(machine).node().and_then(|node| node.failure().or(node.status().stalled));
     summary.full += usize::from(why.is_some());
@@ -149,7 +159,6 @@ fn give_memory(machine: &Mutex<Machine>, summary: &mut Summary) -> Result<(), Ve
     if of(machine).standing == Standing::Member {
         of(machine).start();
     }
-    Ok(())
 }
 
 /// The database of the leader, when there is one.
@@ -184,8 +193,8 @@ pub(crate) fn statuses(machines: &Machines) -> Vec<String> {
     machines.iter().map(line).collect()
 }
 
-/// Waits until all members have applied what the leader has, the leader knows that they have it, and
-/// the group has those members and no others.
+/// Waits until all members have applied what the leader has, the leader knows that they have it,
+/// and the group has those members and no others.
 async fn agree(machines: &Machines) -> Result<(), Vec<String>> {
     let begin = Instant::now();
     let mut ids: Vec<u64> = membership::members(machines).map(|machine| of(machine).id).collect();
@@ -208,9 +217,8 @@ async fn agree(machines: &Machines) -> Result<(), Vec<String>> {
                 && status.applied == leader.last
                 && status.replicated == leader.last
         };
-        let all = membership::members(machines).map(status);
-        let all_there =
-            all.fold(true, |so_far, status| so_far && status.as_ref().is_some_and(is_there));
+        let mut all = membership::members(machines).map(status);
+        let all_there = all.all(|status| status.as_ref().is_some_and(is_there));
         if is_written && voters == ids && leader.members.len() == ids.len() && all_there {
             return Ok(());
         }

@@ -163,8 +163,8 @@ impl EntryContent<'_> {
     }
 
     /// The position from which on the log is needed where an entry is the last that was applied:
-    /// `position` and `end` are those of the frame. Where no transaction was unfinished, that is its
-    /// end: so an image has what the entry says of the members.
+    /// `position` and `end` are those of the frame. Where no transaction was unfinished, that is
+    /// its end: so an image has what the entry says of the members.
     pub(crate) fn floor(&self, position: u64, end: u64) -> Option<u64> {
         if self.back == 0 { Some(end) } else { position.checked_sub(self.back) }
     }

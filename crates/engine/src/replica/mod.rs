@@ -246,7 +246,8 @@ impl<'d> Replica<'d> {
         self.group.pause(is_paused);
     }
 
-    /// Whether it leads and makes no entry for now: who commits, or has the disk take the log, waits.
+    /// Whether it leads and makes no entry for now: who commits, or has the disk take the log,
+    /// waits.
     pub fn is_paused(&self) -> bool {
         let state = self.group.lock();
         state.is_paused && state.term.is_some()

@@ -118,9 +118,10 @@ pub(crate) async fn stand_at_other_times(running: Arc<Running>, heartbeat: Durat
 }
 
 /// Lets others lead while there is no memory for what the group has committed: who cannot apply it
-/// cannot take changes, and as long as Raft has it for its leader nobody else does. It does not stand
-/// then, and says nothing if it was elected. But others may lack what it has, and cannot be elected
-/// before they have it: so where nobody leads it stands again for a while, and brings them that.
+/// cannot take changes, and as long as Raft has it for its leader nobody else does. It does not
+/// stand then, and says nothing if it was elected. But others may lack what it has, and cannot be
+/// elected before they have it: so where nobody leads it stands again for a while, and brings them
+/// that.
 pub(crate) async fn stand_aside(running: Arc<Running>, heartbeat: Duration) {
     let (id, mut metrics) = (running.identity.id, running.raft.metrics());
     while !running.progress.is_ending() {
