@@ -124,7 +124,7 @@ impl Machine {
         let mut group = GroupOptions::new(self.id, address(self.id));
         match self.join.filter(|_| self.standing == Standing::Member) {
             Some(member) => group = group.join(address(member)),
-            None if self.id > self.founders => return,
+            None if self.id > self.founders && self.join.is_none() => return,
             None => {
                 for other in (1..=self.founders).filter(|&other| other != self.id) {
                     group = group.peer(other, address(other));

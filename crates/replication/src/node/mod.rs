@@ -45,6 +45,8 @@ use crate::wire::Answer;
 /// How long a replica that could not be opened waits before it tries again, at first and at most.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
 const AGAIN_MAX: Duration = Duration::from_secs(5);
+/// So often it asks for a copy that it was told to fetch, before it goes on with what it has.
+const COPY_ATTEMPTS: u32 = 5;
 /// How often it is looked whether a database is still used that is to be closed.
 const LOOK_AFTER: Duration = Duration::from_millis(2);
 
@@ -407,7 +409,7 @@ async fn block_on<T: Send + 'static>(
 /// Runs a replica until it is to end.
 async fn run(shared: Arc<Shared>, mut restarts: UnboundedReceiver<Restart>) {
     let serving = tokio::spawn(of_process(serve(Arc::clone(&shared))));
-    let (mut why, mut again_after) = (Restart::Again, AGAIN_AFTER);
+    let (mut why, mut again_after, mut failed) = (Restart::Again, AGAIN_AFTER, 0);
     while why != Restart::Stop {
         let opened = tokio::select! {
             biased;
@@ -419,7 +421,7 @@ async fn run(shared: Arc<Shared>, mut restarts: UnboundedReceiver<Restart>) {
         };
         why = match opened {
             Ok((running, tasks)) => {
-                again_after = AGAIN_AFTER;
+                (again_after, failed) = (AGAIN_AFTER, 0);
                 live(&shared, running, tasks, &mut restarts).await
             }
             Err(error) => {
@@ -427,6 +429,12 @@ async fn run(shared: Arc<Shared>, mut restarts: UnboundedReceiver<Restart>) {
                 *lock(&shared.failure) = Some(error);
                 let pause = again_after;
                 again_after = AGAIN_MAX.min(2 * pause);
+                failed += 1;
+                // Who had the copy may be gone for good. The group may need what is here to have a
+                // majority, and if it does not, somebody says again that a copy is to be fetched.
+                if matches!(why, Restart::Copy(_)) && failed >= COPY_ATTEMPTS {
+                    why = Restart::Again;
+                }
                 tokio::select! {
                     told = restarts.recv() => told.unwrap_or(Restart::Stop),
                     () = tokio::time::sleep(pause) => why,
