@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use openraft::{Raft, ServerState};
+use openraft::{Raft, RaftMetrics, ServerState};
 use rand::Rng;
 use remanent_engine::{EntryId, EntryTap, Replica};
 use tokio::sync::Notify;
 
 use crate::draws::Draws;
-use crate::entry::{Made, Types, entry_id};
+use crate::entry::{Made, Member, NodeId, Types, entry_id};
 use crate::node::Running;
 use crate::state::restart::Restart;
 
@@ -50,10 +50,15 @@ impl EntryTap for Proposer {
     }
 }
 
+/// Whether a leader has heard of a majority lately.
+pub(crate) fn hears_majority(now: &RaftMetrics<NodeId, Member>, heartbeat: Duration) -> bool {
+    let silence_max = (heartbeat * SILENCE_MAX).as_millis() as u64;
+    now.millis_since_quorum_ack.is_some_and(|ms| ms <= silence_max)
+}
+
 /// Has the engine lead while Raft does and a majority answers: openraft's leader goes on alone, and
 /// who commits there would wait without end.
 pub(crate) async fn watch(running: Arc<Running>, heartbeat: Duration) {
-    let silence_max = (heartbeat * SILENCE_MAX).as_millis() as u64;
     let Ok(replica) = Replica::of(&running.db) else { return };
     let (raft, wanted_on_disk) = (running.raft.clone(), Arc::clone(&running.wanted_on_disk));
     replica.set_tap(Arc::new(Proposer { raft, wanted_on_disk }));
@@ -62,8 +67,7 @@ pub(crate) async fn watch(running: Arc<Running>, heartbeat: Duration) {
     loop {
         let (is_leader, term, applied) = {
             let now = metrics.borrow_and_update();
-            let is_heard = now.millis_since_quorum_ack.is_some_and(|ms| ms <= silence_max);
-            let is_leader = now.state == ServerState::Leader && is_heard;
+            let is_leader = now.state == ServerState::Leader && hears_majority(&now, heartbeat);
             (is_leader, now.current_term, now.last_applied)
         };
         servers.borrow_and_update();

@@ -339,7 +339,11 @@ impl Shared {
             ServerState::Shutdown => Role::Opening,
         };
         let members = metrics.membership_config.membership();
-        let leader = metrics.current_leader;
+        // A leader that hears of no majority is still Raft's own: others have one by now, or none.
+        let is_known = |id: &NodeId| {
+            *id != self.options.id || leading::hears_majority(&metrics, self.options.heartbeat)
+        };
+        let leader = metrics.current_leader.filter(is_known);
         status.term = metrics.current_term;
         status.leader = leader.and_then(|id| Some((id, members.get_node(&id)?.clone())));
         status.last = replica.last().index;

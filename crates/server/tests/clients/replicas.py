@@ -40,6 +40,10 @@ def free_ports(count):
 class Group:
     """Processes, each with a folder: so many, with this memory and more options."""
 
+    # What clients say of themselves, to psycopg and to pgjdbc.
+    user = "user=tester"
+    java_user = "user=tester"
+
     def __init__(self, program, folder, count=3, memory="256M", options=()):
         self.program, self.folder = program, pathlib.Path(folder)
         self.memory, self.options = memory, options
@@ -49,15 +53,33 @@ class Group:
         for replica in range(count):
             self.start(replica)
 
+    def peer_host(self, replica):
+        """Where others reach a replica."""
+        return "127.0.0.1"
+
+    def client_host(self, replica):
+        """Where clients reach it."""
+        return "127.0.0.1"
+
+    def within(self, replica):
+        """A command that runs another one where the replica is to be."""
+        return []
+
+    def access(self, replica):
+        """Flags that say who is let in."""
+        return ["--trust"]
+
     def start(self, replica):
-        others = [f"{i + 1}@127.0.0.1:{p}" for i, p in enumerate(self.peers) if i != replica]
+        peers = [f"{i + 1}@{self.peer_host(i)}:{port}" for i, port in enumerate(self.peers)]
+        others = peers[:replica] + peers[replica + 1 :]
         log = open(self.folder / f"{replica + 1}.log", "a")
         self.processes[replica] = subprocess.Popen(
             [
-                self.program, "serve", str(self.folder / str(replica + 1)), "--trust",
-                "--listen", f"127.0.0.1:{self.clients[replica]}", "--memory", self.memory,
-                "--replica", f"{replica + 1}@127.0.0.1:{self.peers[replica]}",
-                "--peers", ",".join(others), "--grace", "1", *self.options,
+                *self.within(replica), self.program, "serve", str(self.folder / str(replica + 1)),
+                *self.access(replica), "--memory", self.memory,
+                "--listen", f"{self.client_host(replica)}:{self.clients[replica]}",
+                "--replica", peers[replica], "--peers", ",".join(others),
+                "--grace", "1", *self.options,
             ],
             stdout=log, stderr=log,
         )  # fmt: skip
@@ -69,10 +91,16 @@ class Group:
 
     def dsn(self, replicas=None, **more):
         replicas = range(len(self.clients)) if replicas is None else replicas
-        hosts = ",".join("127.0.0.1" for _ in replicas)
+        hosts = ",".join(map(self.client_host, replicas))
         ports = ",".join(str(self.clients[replica]) for replica in replicas)
         more = " ".join(f"{name}={value}" for name, value in more.items())
-        return f"host={hosts} port={ports} user=tester dbname=db connect_timeout=5 {more}"
+        return f"host={hosts} port={ports} {self.user} dbname=db connect_timeout=5 {more}"
+
+    def url(self):
+        """All replicas, for pgjdbc."""
+        hosts = [f"{self.client_host(i)}:{port}" for i, port in enumerate(self.clients)]
+        more = "targetServerType=primary&connectTimeout=5"
+        return f"jdbc:postgresql://{','.join(hosts)}/db?{self.java_user}&{more}"
 
     def leader(self):
         """The number of the replica that takes changes."""
@@ -167,12 +195,10 @@ class JavaMover:
     """A process that moves money by pgjdbc, and a thread that hears of it."""
 
     def __init__(self, group, movers, driver, seed):
-        hosts = ",".join(f"127.0.0.1:{port}" for port in group.clients)
-        url = f"jdbc:postgresql://{hosts}/db?user=tester&targetServerType=primary&connectTimeout=5"
         source = pathlib.Path(__file__).with_name("JdbcMover.java")
         self.movers, self.count = movers, 0
         self.process = subprocess.Popen(
-            ["java", "-cp", driver, str(source), url, str(ACCOUNTS), str(seed)],
+            ["java", "-cp", driver, str(source), group.url(), str(ACCOUNTS), str(seed)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
         self.thread = threading.Thread(target=self.hear)
@@ -206,82 +232,109 @@ def watch(group, ended, faults, looks):
                     looks.append(1)
         except psycopg.OperationalError:
             time.sleep(0.02)
+        except Exception as error:  # whatever else is a fault
+            faults.append(repr(error))
+
+
+def await_moves(movers, count=20, patience=PATIENCE):
+    """Until so many more transfers have been acknowledged."""
+    wanted = len(movers.acknowledged) + count
+    end = time.monotonic() + patience
+    while len(movers.acknowledged) < wanted:
+        assert not movers.faults, movers.faults[:3]
+        assert time.monotonic() < end, "nobody takes changes any more"
+        time.sleep(0.02)
 
 
 def bad_day(group, draws, movers):
     """Something that happens to one replica; what it was, in words."""
     leader = group.leader()
-    victim = draws.choice([leader, leader, draws.randrange(3)])
+    victim = draws.choice([leader, leader, draws.randrange(len(group.processes))])
     kind = draws.choice(["killed", "ended", "stalled"])
-    movers.pauses.clear()
     if kind == "stalled":
         group.processes[victim].send_signal(signal.SIGSTOP)
         time.sleep(draws.uniform(0.2, 3.0))
         group.processes[victim].send_signal(signal.SIGCONT)
     else:
         group.end(victim, signal.SIGKILL if kind == "killed" else signal.SIGTERM)
-    count = len(movers.acknowledged)
-    end = time.monotonic() + PATIENCE
-    while len(movers.acknowledged) < count + 20:
-        assert not movers.faults, movers.faults[:3]
-        assert time.monotonic() < end, "nobody takes changes any more"
-        time.sleep(0.02)
-    pause = max(movers.pauses[:20], default=0)
+    await_moves(movers)
     if kind != "stalled":
         group.start(victim)
-    who = "the leader" if victim == leader else "a follower"
-    return f"{who} was {kind}: {pause:.2f} s without a commit"
+    return f"{'the leader' if victim == leader else 'a follower'} was {kind}"
+
+
+def survive(number, day, movers):
+    """Has something happen, and says what it was and how long nobody could commit."""
+    movers.pauses.clear()
+    what = day()
+    pause = max(movers.pauses, default=0)
+    moved = len(movers.acknowledged)
+    print(f"round {number}: {what}: {pause:.2f} s without a commit; {moved} moved", flush=True)
+
+
+def state_of(group, replica):
+    """Transfers and accounts as a replica shows them, nothing older than now."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            with connect(group.dsn([replica])) as conn:
+                conn.execute("set remanent.max_staleness = 0")
+                conn.execute("begin isolation level repeatable read")
+                rows = conn.execute("select id, one, other, amount from moved").fetchall()
+                money = conn.execute("select id, money from account order by id").fetchall()
+                return {row[0]: row[1:] for row in rows}, money
+        except psycopg.OperationalError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(0.1)
 
 
 def check(group, movers):
-    with connect_in_time(group.dsn([group.leader()])) as conn:
-        moved = dict(
-            (row[0], row[1:]) for row in conn.execute("select id, one, other, amount from moved")
-        )
-        position = conn.execute("show remanent.position").fetchone()[0]
-    lost = [number for number, what in movers.acknowledged.items() if moved.get(number) != what]
-    assert not lost, f"{len(lost)} acknowledged transfers are lost: {lost[:5]}"
-    money = [FIRST] * ACCOUNTS
-    for one, other, amount in moved.values():
-        money[one] -= amount
-        money[other] += amount
-    expected = list(enumerate(money))
-    for replica in range(3):
-        dsn = group.dsn([replica], options=f"'-c remanent.read_after={position}'")
-        with connect_in_time(dsn) as conn:
-            found = conn.execute("select id, money from account order by id").fetchall()
-        assert found == expected, f"replica {replica + 1} has other money"
+    """All replicas have what was acknowledged, and the money that was moved, once.
+
+    Returns their transfers, which are the same if nobody moves money meanwhile."""
+    with movers.lock:
+        acknowledged = dict(movers.acknowledged)
+    everywhere = []
+    for replica in range(len(group.processes)):
+        moved, found = state_of(group, replica)
+        lost = [number for number, what in acknowledged.items() if moved.get(number) != what]
+        assert not lost, f"replica {replica + 1} has lost {len(lost)} transfers: {lost[:5]}"
+        money = [FIRST] * ACCOUNTS
+        for one, other, amount in moved.values():
+            money[one] -= amount
+            money[other] += amount
+        assert found == list(enumerate(money)), f"replica {replica + 1} has other money"
+        everywhere.append(moved)
+    return everywhere
 
 
-def main():
-    program, folder = sys.argv[1:3]
-    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 4
-    seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(1 << 30)
-    print(f"seed {seed}", flush=True)
-    os.makedirs(folder, exist_ok=True)
-    group, draws, movers, java = Group(program, folder), random.Random(seed), None, None
+def run(group, seed, rounds, day, after_round=lambda: None):
+    """Moves money while something happens, a round each; what was done, in words."""
+    movers, java = None, None
     try:
         with connect_in_time(group.dsn([group.leader()])) as conn:
             conn.execute("create table account (id int primary key, money int not null)")
             conn.execute("create table moved (id int primary key, one int, other int, amount int)")
-            with conn.cursor() as cursor:
+            with conn.transaction(), conn.cursor() as cursor:
                 rows = [(number, FIRST) for number in range(ACCOUNTS)]
                 cursor.executemany("insert into account values (%s, %s)", rows)
-            position = conn.execute("show remanent.position").fetchone()[0]
-        # From here on every replica has the accounts.
-        for replica in range(3):
-            with connect_in_time(group.dsn([replica])) as conn:
-                conn.execute(f"set remanent.read_after = '{position}'")
         movers, looks = Movers(group, seed), []
         driver = os.environ.get("PGJDBC")
         java = JavaMover(group, movers, driver, seed) if driver else None
-        watcher = threading.Thread(
-            target=watch, args=(group, movers.ended, movers.faults, looks)
-        )
+        # One that begins again shows what it knows to be with a majority, which may be some
+        # entries less than before. From here on that has the accounts, on every replica.
+        await_moves(movers)
+        with connect_in_time(group.dsn([group.leader()])) as conn:
+            position = conn.execute("show remanent.position").fetchone()[0]
+        for replica in range(len(group.processes)):
+            with connect_in_time(group.dsn([replica])) as conn:
+                conn.execute(f"set remanent.read_after = '{position}'")
+        watcher = threading.Thread(target=watch, args=(group, movers.ended, movers.faults, looks))
         watcher.start()
-        for number in range(rounds):
-            what = bad_day(group, draws, movers)
-            print(f"round {number + 1}: {what}; {len(movers.acknowledged)} moved", flush=True)
+        for number in range(1, rounds + 1):
+            survive(number, lambda: day(movers), movers)
+            after_round()
         if java is not None:
             end = time.monotonic() + PATIENCE
             while java.count == 0 and time.monotonic() < end:
@@ -291,20 +344,33 @@ def main():
         movers.end()
         watcher.join(PATIENCE)
         assert not movers.faults, movers.faults[:5]
-        check(group, movers)
+        everywhere = check(group, movers)
+        assert all(moved == everywhere[0] for moved in everywhere), "replicas differ"
         by_java = f", {java.count} of them by pgjdbc" if java else ""
         count = f"{len(movers.acknowledged)} transfers{by_java}"
-        print(f"ok: replicas: {count}; {rounds} bad days, {len(looks)} looks")
+        return f"{count}; {rounds} bad days, {len(looks)} looks"
+    finally:
+        for process in group.processes:
+            process.kill()
+        if java is not None:
+            java.process.kill()
+        if movers is not None:
+            movers.end()
+
+
+def main():
+    program, folder = sys.argv[1:3]
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 4
+    seed = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(1 << 30)
+    print(f"seed {seed}", flush=True)
+    os.makedirs(folder, exist_ok=True)
+    try:
+        group, draws = Group(program, folder), random.Random(seed)
+        done = run(group, seed, rounds, lambda movers: bad_day(group, draws, movers))
+        print(f"ok: replicas: {done}")
     except BaseException as error:
         print(f"FAILED: replicas: {error!r}")
         raise
-    finally:
-        if movers is not None:
-            movers.end()
-        if java is not None:
-            java.process.kill()
-        for process in group.processes:
-            process.kill()
 
 
 if __name__ == "__main__":

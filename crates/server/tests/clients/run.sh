@@ -7,14 +7,14 @@
 # named as skipped; a case that fails makes the run end with 1. Clients: psql, pgbench, sysbench,
 # psycopg, sqlalchemy, jdbc; and random: random queries, each answered as DuckDB answers it;
 # replicas: a group of three that are killed while psycopg and pgjdbc move money, as many times as
-# the variable ROUNDS says, 4 otherwise.
+# the variable ROUNDS says, 4 otherwise; networks: the same over networks that are cut.
 # Packages: postgresql-client, postgresql-contrib, sysbench, python3-venv, default-jdk-headless,
-# maven.
+# maven, iproute2, openssl.
 
 remanent=${1:?the path of the program remanent}
 folder=${2:?a folder for what is installed}
 shift 2
-clients=${*:-psql pgbench sysbench psycopg sqlalchemy jdbc random replicas}
+clients=${*:-psql pgbench sysbench psycopg sqlalchemy jdbc random replicas networks}
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
@@ -147,17 +147,17 @@ jdbc_cases() {
     fi
 }
 
-# By the clients of the cases before, if they are there.
-replicas_cases() {
+# groups CLIENT SCRIPT: by the clients of the cases before, if they are there.
+groups() {
     if [ ! -x "$folder/venv/bin/python" ]; then
-        skipped replicas "psycopg is not there"
+        skipped "$1" "psycopg is not there"
         return
     fi
     stop
-    rm -rf "$folder/replicas"
+    rm -rf "${folder:?}/$1"
     PGJDBC=$(ls "$folder"/postgresql-*.jar 2>/dev/null | head -n 1)
     export PGJDBC
-    "$folder/venv/bin/python" "$here/replicas.py" "$remanent" "$folder/replicas" "${ROUNDS:-4}" ||
+    "$folder/venv/bin/python" "$here/$2" "$remanent" "$folder/$1" "${ROUNDS:-4}" ||
         failures=$((failures + 1))
 }
 
@@ -169,7 +169,8 @@ for client in $clients; do
         psycopg) python psycopg psycopg_cases.py 'psycopg[binary]==3.3.9' ;;
         sqlalchemy) python sqlalchemy sqlalchemy_cases.py 'psycopg[binary]==3.3.9' sqlalchemy==2.1.9 ;;
         jdbc) jdbc_cases ;;
-        replicas) replicas_cases ;;
+        replicas) groups replicas replicas.py ;;
+        networks) groups networks replicas_networks.py ;;
         random) python random random_queries.py 'psycopg[binary]==3.3.9' duckdb==2.0.0 ;;
         *) echo "there is no client $client"; exit 2 ;;
     esac
