@@ -32,3 +32,4 @@ pub use options::Options;
 pub use password::random_password;
 pub use server::Server;
 pub use signals::EndSignals;
+pub use startup::is_verifier_of;

@@ -77,11 +77,17 @@ impl PartitionStream for Backup {
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let (schema, database) = (Arc::clone(&self.schema), Arc::clone(&self.database));
         let mut pieces = None;
+        let mut next = move || {
+            let pieces: &mut Pieces = match &mut pieces {
+                Some(pieces) => pieces,
+                None => pieces.insert(Pieces::of(Arc::clone(&database))?),
+            };
+            pieces.next()
+        };
         let batches = std::iter::from_fn({
             let schema = Arc::clone(&schema);
             move || {
-                let pieces = pieces.get_or_insert_with(|| Pieces::of(Arc::clone(&database)));
-                let piece = pieces.next().transpose()?;
+                let piece = next().transpose()?;
                 Some(piece.and_then(|piece| batch_of(piece, &schema)).map_err(Into::into))
             }
         });

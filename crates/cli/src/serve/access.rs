@@ -4,7 +4,8 @@
 
 use std::sync::Arc;
 
-use remanent_sql::SqlDatabase;
+use remanent_server::is_verifier_of;
+use remanent_sql::{Role, SqlDatabase};
 
 use super::said;
 use crate::flags::Flags;
@@ -50,9 +51,20 @@ pub(super) fn give(database: &Arc<SqlDatabase>, flags: &Flags) -> Result<String,
     })
 }
 
-/// Makes the role, or gives it the password if it is there.
+/// Makes the role, or gives it the password if it is there. One that has it stays as it is: whoever
+/// is just logging in would find another role.
 fn make_superuser(database: &Arc<SqlDatabase>, name: &str, password: &str) -> Outcome {
-    let verb = if database.role(name).is_some() { "ALTER" } else { "CREATE" };
+    let role = database.role(name);
+    let has_it = |role: &Role| {
+        let verifier = role.verifier.as_deref();
+        role.may_log_in
+            && role.is_superuser
+            && verifier.is_some_and(|verifier| is_verifier_of(verifier, password))
+    };
+    if role.as_ref().is_some_and(has_it) {
+        return Ok(());
+    }
+    let verb = if role.is_some() { "ALTER" } else { "CREATE" };
     let name = name.replace('"', "\"\"");
     let password = password.replace('\'', "''");
     let text = format!("{verb} ROLE \"{name}\" LOGIN SUPERUSER PASSWORD '{password}'");

@@ -5,6 +5,8 @@
 //! send little and must be quick.
 
 mod scram;
+
+pub use scram::is_verifier_of;
 pub(crate) mod tls;
 
 use std::sync::Arc;

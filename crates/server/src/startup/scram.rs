@@ -154,7 +154,42 @@ fn attribute<'t>(message: &'t str, name: &str) -> Option<&'t str> {
     message.split(',').find_map(|attribute| attribute.strip_prefix(name))
 }
 
-fn keyed(key: &Key, message: &[u8]) -> Hmac<Sha256> {
+/// Whether a verifier is that of a password of ASCII characters; others may have been written in
+/// several ways, and are not compared.
+///
+/// # Examples
+/// ```
+/// use remanent_sql::SqlDatabase;
+/// let db = SqlDatabase::in_memory()?;
+/// db.session().execute("create role ann password 'secret'")?;
+/// let verifier = db.role("ann").and_then(|ann| ann.verifier).unwrap_or_default();
+/// assert!(remanent_server::is_verifier_of(&verifier, "secret"));
+/// assert!(!remanent_server::is_verifier_of(&verifier, "Secret"));
+/// # Ok::<(), remanent_sql::Error>(())
+/// ```
+pub fn is_verifier_of(verifier: &str, password: &str) -> bool {
+    let Some(known) = Verifier::read(verifier).filter(|_| password.is_ascii()) else {
+        return false;
+    };
+    let (Ok(iterations), Ok(salt)) = (known.iterations.parse::<u32>(), BASE64.decode(&known.salt))
+    else {
+        return false;
+    };
+    // Hi() of RFC 5802: PBKDF2 with one block.
+    let hashed = |message: &[u8]| -> Key {
+        keyed(password.as_bytes(), message).finalize().into_bytes().into()
+    };
+    let mut round = hashed(&[&salt[..], &[0, 0, 0, 1]].concat());
+    let mut salted = round;
+    for _ in 1..iterations {
+        round = hashed(&round);
+        salted.iter_mut().zip(round).for_each(|(byte, other)| *byte ^= other);
+    }
+    let client_key: Key = keyed(&salted, b"Client Key").finalize().into_bytes().into();
+    known.stored_key == Key::from(Sha256::digest(client_key))
+}
+
+fn keyed(key: &[u8], message: &[u8]) -> Hmac<Sha256> {
     match Hmac::<Sha256>::new_from_slice(key) {
         Ok(mac) => mac.chain_update(message),
         Err(_) => unreachable!("HMAC takes keys of any length"),

@@ -1,7 +1,8 @@
 //! A storage that keeps nothing: what is written to its only file goes to whoever reads.
 //!
 //! A thread of its own makes the backup, and waits as long as some pieces are not taken. When
-//! nobody takes them any more its next write fails, and it ends.
+//! nobody takes them any more its next write fails, and it ends before what has begun it does: so
+//! nobody has the database open whom the session does not know.
 
 use std::fmt::Debug;
 use std::io;
@@ -33,18 +34,21 @@ pub(super) enum Piece {
 /// The pieces of a backup that is being made.
 #[derive(Debug)]
 pub(super) struct Pieces {
-    taken: Receiver<Piece>,
+    /// Until the last was taken.
+    taken: Option<Receiver<Piece>>,
     maker: Option<JoinHandle<remanent_engine::Result<u64>>>,
 }
 
 impl Pieces {
     /// Begins one.
-    pub(super) fn of(database: Arc<SqlDatabase>) -> Self {
+    ///
+    /// # Errors
+    /// The system's, if it has no more threads.
+    pub(super) fn of(database: Arc<SqlDatabase>) -> Result<Self> {
         let (given, taken) = sync_channel(PIECES_WAITING);
-        let maker = std::thread::spawn(move || {
-            database.engine().backup(&Pipe { given, length: Arc::default() })
-        });
-        Self { taken, maker: Some(maker) }
+        let make = move || database.engine().backup(&Pipe { given, length: Arc::default() });
+        let maker = std::thread::Builder::new().name("backup".to_owned()).spawn(make)?;
+        Ok(Self { taken: Some(taken), maker: Some(maker) })
     }
 
     /// The next one; none behind the last.
@@ -52,18 +56,28 @@ impl Pieces {
     /// # Errors
     /// Those of [`remanent_engine::Database::backup`]; `QUERY_CANCELED`.
     pub(super) fn next(&mut self) -> Result<Option<Piece>> {
-        loop {
+        while let Some(taken) = &self.taken {
             Cancel::check_current()?;
-            match self.taken.recv_timeout(LOOK_AFTER) {
+            match taken.recv_timeout(LOOK_AFTER) {
                 Ok(piece) => return Ok(Some(piece)),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Disconnected) => self.taken = None,
             }
         }
         let Some(maker) = self.maker.take() else { return Ok(None) };
         match maker.join() {
             Ok(made) => made.map(|_| None).map_err(Error::from),
             Err(_) => Err(Error::new(SqlState::INTERNAL, "the backup was interrupted")),
+        }
+    }
+}
+
+impl Drop for Pieces {
+    fn drop(&mut self) {
+        self.taken = None;
+        if let Some(maker) = self.maker.take() {
+            // Nobody is there to hear of an error.
+            let _ = maker.join();
         }
     }
 }

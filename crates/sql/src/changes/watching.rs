@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::feed::{ChangeFeed, ChangeKind};
 use crate::database::SqlDatabase;
 use crate::error::Result;
-use crate::notifications::{CHANGES_CHANNEL, Watched, channel_of_table};
+use crate::notifications::{CHANGES_CHANNEL, Channels, Watched, channel_of_table};
 
 /// How often it is looked whether something was committed.
 const LOOK_AFTER: Duration = Duration::from_millis(10);
@@ -18,25 +18,29 @@ const LOOK_AFTER: Duration = Duration::from_millis(10);
 /// Sees to it that changes are watched, as long as what this gives is there.
 ///
 /// # Errors
-/// As [`SqlDatabase::lsn`]: a database in memory alone has no feed.
+/// As [`SqlDatabase::lsn`]: a database in memory alone has no feed; the system's, if it has no more
+/// threads.
 pub(crate) fn begin(database: &Arc<SqlDatabase>) -> Result<Watched> {
     let from = database.lsn()?;
     let (watched, begins) = database.channels.watch();
     if begins {
-        let database = Arc::downgrade(database);
-        std::thread::spawn(move || watch(&database, from));
+        let (channels, known) = (Arc::clone(&database.channels), Arc::downgrade(database));
+        let watcher = std::thread::Builder::new().name("changes".to_owned());
+        if let Err(error) = watcher.spawn(move || watch(&channels, &known, from)) {
+            database.channels.watch_failed();
+            return Err(error.into());
+        }
     }
     Ok(watched)
 }
 
-fn watch(database: &Weak<SqlDatabase>, from: u64) {
+/// Looks again and again, with the database open no longer than that takes.
+fn watch(channels: &Channels, database: &Weak<SqlDatabase>, from: u64) {
     let mut from = from;
     loop {
         std::thread::sleep(LOOK_AFTER);
+        let Some(_looking) = channels.look() else { return };
         let Some(database) = database.upgrade() else { return };
-        if !database.channels.is_watched() {
-            return;
-        }
         from = look(&database, from);
     }
 }

@@ -21,6 +21,8 @@ pub(crate) struct Channels {
     /// Held by whoever commits and notifies: so each session is told in the order of commits.
     order: Mutex<()>,
     watching: Mutex<Watching>,
+    /// Held by whoever watches changes as long as it has the database open.
+    looking: Mutex<()>,
 }
 
 struct Listener {
@@ -38,12 +40,21 @@ struct Watching {
     runs: bool,
 }
 
-/// As long as this is there, changes are watched.
+/// As long as this is there, changes are watched. When the last has gone, whoever watches does not
+/// have the database open any more. It is not dropped by who holds the listeners, whom the other
+/// one may wait for.
 pub(crate) struct Watched(Arc<Channels>);
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.0.watching().wanted -= 1;
+        let is_last = {
+            let mut watching = self.0.watching();
+            watching.wanted -= 1;
+            watching.wanted == 0
+        };
+        if is_last {
+            drop(self.0.looking.lock());
+        }
     }
 }
 
@@ -92,12 +103,16 @@ impl Channels {
 
     /// A session listens no more: to a channel, or to any.
     pub(crate) fn unlisten(&self, channel: Option<&str>, inbox: &Arc<Inbox>) {
-        self.listeners().retain(|name, there| {
+        let mut removed = Vec::new();
+        let mut listeners = self.listeners();
+        listeners.retain(|name, there| {
             if channel.is_none_or(|channel| channel == name) {
-                there.retain(|listener| !Arc::ptr_eq(&listener.inbox, inbox));
+                removed.extend(there.extract_if(.., |it| Arc::ptr_eq(&it.inbox, inbox)));
             }
             !there.is_empty()
         });
+        drop(listeners);
+        drop(removed);
     }
 
     /// To what a session listens, in no order.
@@ -138,10 +153,17 @@ impl Channels {
         (Watched(Arc::clone(self)), begins)
     }
 
-    /// Whether whoever watches changes is to go on; otherwise it has ended.
-    pub(crate) fn is_watched(&self) -> bool {
+    /// Lets whoever watches changes open the database for a look, if it is to go on; otherwise it
+    /// has ended.
+    pub(crate) fn look(&self) -> Option<MutexGuard<'_, ()>> {
+        let looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let mut watching = self.watching();
         watching.runs = watching.wanted > 0;
-        watching.runs
+        watching.runs.then_some(looking)
+    }
+
+    /// Nobody watches changes: no thread could be begun for it.
+    pub(crate) fn watch_failed(&self) {
+        self.watching().runs = false;
     }
 }

@@ -64,7 +64,7 @@ fn of_the_database_own_channels_the_newest_is_kept() {
         channels.tell_newest("remanent_changes".to_owned(), lsn.to_owned());
     }
     assert_eq!(of(&inbox), ["remanent_changes 16"]);
-    assert!(channels.is_watched());
+    assert!(channels.look().is_some());
     channels.unlisten(Some("remanent_changes"), &inbox);
-    assert!(!channels.is_watched() && channels.watch().1);
+    assert!(channels.look().is_none() && channels.watch().1);
 }

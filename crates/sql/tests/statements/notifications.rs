@@ -175,6 +175,35 @@ fn notifications_come_in_the_order_of_commits() {
     assert_eq!(told(&mut hears), numbers);
 }
 
+/// Definitions wait for all who write: not while these wait for their turn to notify.
+#[test]
+fn who_defines_and_notifies_keeps_nobody_from_committing() {
+    let (db, mut hears, mut says) = two();
+    run(&mut says, "create table t (a int); create role guest");
+    run(&mut hears, "listen a");
+    let scripts = [
+        "begin; grant select on t to guest; notify a, 'grant'; commit",
+        "begin; insert into t values (1); notify a, 'row'; commit",
+        "begin; notify a, 'column'; alter table t add column b int; commit; \
+         alter table t drop column b",
+    ];
+    std::thread::scope(|scope| {
+        for script in scripts {
+            let mut session = db.session();
+            scope.spawn(move || {
+                for _ in 0..30 {
+                    if session.execute(script).is_err() {
+                        run(&mut session, "rollback");
+                    }
+                }
+            });
+        }
+    });
+    let told = told(&mut hears);
+    assert!(told.iter().any(|it| it == "a:row"), "{told:?}");
+    assert!(told.iter().any(|it| it == "a:grant"), "{told:?}");
+}
+
 #[test]
 fn changes_of_tables_are_told_by_the_database() {
     let place = tempfile::tempdir().expect("a folder");

@@ -8,7 +8,7 @@ use remanent_sql::{Session, SqlDatabase};
 
 use crate::stages::{Place, ran, rows, with_workers};
 
-const QUERIES: u64 = 120;
+const QUERIES: u64 = 50;
 const SEED: u64 = 20_261_128;
 /// Of a hundred queries so many are divided, at least.
 const DIVIDED_MIN: u64 = 15;
