@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rand::rngs::StdRng;
-use rand::seq::SliceRandom;
+use rand::seq::{IteratorRandom, SliceRandom};
 use rand::{Rng, SeedableRng};
 use remanent_engine::schema::{ColumnType, TableSchema, Value};
 use remanent_engine::{
@@ -98,7 +98,8 @@ pub(crate) async fn run(seed: u64, machines: Machines, known: Shared, fills: boo
     let mut random = StdRng::seed_from_u64(seed);
     loop {
         tokio::time::sleep(Duration::from_micros(random.gen_range(500..20_000))).await;
-        let any = random.gen_range(0..machines.len());
+        let running = (0..machines.len()).filter(|&place| of(&machines[place]).node().is_some());
+        let any = running.choose(&mut random);
         // More than one may take itself for the leader.
         let leading = machines.iter().enumerate().filter(|(_, machine)| of(machine).leads());
         let leading: Vec<usize> = leading.map(|(place, _)| place).collect();
@@ -107,9 +108,9 @@ pub(crate) async fn run(seed: u64, machines: Machines, known: Shared, fills: boo
             0..30 if fills => (Wanted::Fill, leader),
             0..60 => (Wanted::Append, leader),
             60..80 => (Wanted::Transfer, leader),
-            80..85 => (Wanted::ReadConfirmed, leader.or(Some(any))),
-            85..90 => (Wanted::ReadNewest, Some(any)),
-            _ => (Wanted::Read, Some(any)),
+            80..85 => (Wanted::ReadConfirmed, leader.or(any)),
+            85..90 => (Wanted::ReadNewest, any),
+            _ => (Wanted::Read, any),
         };
         let (seed, known) = (random.r#gen(), Arc::clone(&known));
         let Some(place) = place else { continue };

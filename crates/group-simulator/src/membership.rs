@@ -17,7 +17,8 @@ use tokio::time::Instant;
 use crate::machine::{Machine, Machines, Standing, of};
 use crate::schedule::{self, GOOD_DAY_MAX, statuses};
 
-/// How many members there are at least.
+/// How many members there are at least: a group of two would stand when one of them had lost its
+/// memory.
 const MEMBERS_MIN: usize = 3;
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -48,7 +49,7 @@ pub(crate) fn join(machines: &Machines, random: &mut StdRng) -> bool {
 
 /// The group is asked to let a member go. Whether one is asked for.
 pub(crate) fn leave(machines: &Machines, random: &mut StdRng) -> bool {
-    if members(machines).count() <= MEMBERS_MIN {
+    if members(machines).count() <= MEMBERS_MIN || voters(machines) <= MEMBERS_MIN {
         return false;
     }
     let leader = machines.iter().position(|machine| of(machine).leads());
