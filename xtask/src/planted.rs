@@ -40,7 +40,7 @@ struct List {
 }
 
 const LISTS: [List; 2] = [
-    List { path: "crates/simulator/planted.toml", place: 0, most: 6 },
+    List { path: "crates/simulator/planted.toml", place: 0, most: 4 },
     List { path: "crates/sql/planted.toml", place: 1, most: 2 },
 ];
 

@@ -133,9 +133,8 @@ impl Patient {
     pub(crate) fn new(socket: Arc<Socket>, until: Instant) -> io::Result<Self> {
         socket.set_write_timeout(Some(TICK))?;
         let (read_until, cancel) = (Some(until), None);
-        let (wake, is_between, is_limited) = (None, false, false);
-        let write_until = until;
-        Ok(Self { socket, read_until, write_until, cancel, wake, is_between, is_limited })
+        let (write_until, wake, is_between) = (until, None, false);
+        Ok(Self { socket, read_until, write_until, wake, is_between, cancel, is_limited: false })
     }
 }
 
