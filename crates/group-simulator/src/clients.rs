@@ -108,8 +108,8 @@ pub(crate) async fn run(seed: u64, machines: Machines, known: Shared, fills: boo
             0..30 if fills => (Wanted::Fill, leader),
             0..60 => (Wanted::Append, leader),
             60..80 => (Wanted::Transfer, leader),
-            80..85 => (Wanted::ReadConfirmed, leader.or(any)),
-            85..90 => (Wanted::ReadNewest, any),
+            80..84 => (Wanted::ReadConfirmed, leader.or(any)),
+            84..92 => (Wanted::ReadNewest, any),
             _ => (Wanted::Read, any),
         };
         let (seed, known) = (random.r#gen(), Arc::clone(&known));

@@ -29,7 +29,7 @@ const TO_BE_OPENED: Duration = Duration::from_secs(3);
 const SPARES: u64 = 2;
 /// Entries that are kept for those that are behind.
 const ENTRIES_KEPT: u64 = 1000;
-const FEW_ENTRIES_KEPT: u64 = 20;
+const FEW_ENTRIES_KEPT: u64 = 100;
 
 /// What a schedule was like.
 #[derive(Clone, Copy, Debug, Default)]
