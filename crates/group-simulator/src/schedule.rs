@@ -130,10 +130,14 @@ async fn begin_good_day(
             of(machine).start();
         }
     }
-    // Whoever has too little memory is in nobody's way, unless it cannot even be opened.
+    // Whoever has too little memory is in nobody's way, unless it cannot even be opened, or another
+    // one has lost its disk.
     if has_less_memory {
         tokio::time::sleep(TO_BE_OPENED).await;
-        if membership::members(machines).all(|machine| of(machine).database().is_some()) {
+        let is_open = |machine: &Mutex<Machine>| {
+            of(machine).standing == Standing::Stranger || of(machine).database().is_some()
+        };
+        if machines.iter().all(is_open) {
             drop(leader_of(machines).await?);
         }
     }

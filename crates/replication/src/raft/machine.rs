@@ -17,8 +17,10 @@ use crate::raft::store::{Restarting, read_error, write_any, write_error};
 use crate::state::progress::Progress;
 use crate::state::restart::{Restart, Restarter};
 
-/// How long an applier waits for readers, or memory, before it tries again.
+/// How long an applier waits for readers before it tries again; and for memory, which seldom comes
+/// soon, while trying takes time that readers miss.
 const AGAIN_AFTER: Duration = Duration::from_millis(2);
+const ROOM_AFTER: Duration = Duration::from_millis(100);
 
 /// So many bytes take a while to be applied.
 const MUCH: usize = 64 << 10;
@@ -61,7 +63,8 @@ impl Machine {
             if self.progress.is_ending() {
                 return Err(write_any(Restarting));
             }
-            tokio::time::sleep(AGAIN_AFTER).await;
+            let pause = if waits { AGAIN_AFTER } else { ROOM_AFTER };
+            tokio::time::sleep(pause).await;
         }
     }
 }
