@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use remanent_engine::{Folder, Storage, StorageFile};
-use tokio_postgres::Row;
+use tokio_postgres::{Client, Row};
 
 use super::FLAG_NAMES;
 use crate::client::{self, Server};
@@ -29,22 +29,30 @@ pub(crate) fn run(flags: &Flags) -> Outcome {
     let server = Server::of("remanent backup", connection, flags.authority.as_deref())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::Refused(format!("error: {error}")))?;
-    let was_there = Path::new(target).exists();
-    let bytes = runtime.block_on(copy(&server, target)).inspect_err(|_| {
-        if !was_there {
-            let _ = std::fs::remove_dir_all(target);
-        }
-    })?;
+    let bytes = runtime.block_on(copy(&server, target))?;
     answer(&format!("{target}: {}\n", sizes::shown(bytes)))
 }
 
-/// Copies the database into the folder; how many bytes that were.
+/// Copies the database into the folder; how many bytes that were. If it fails, nothing is left.
 async fn copy(server: &Server, target: &str) -> Result<u64, Failure> {
     let wrong = |error: io::Error| Failure::Refused(format!("error: {target}: {error}"));
     let said = |error| Failure::Refused(client::said(&error));
     let client = server.connect().await.map_err(said)?;
+    let was_there = Path::new(target).exists();
     let folder = Folder::create(target).map_err(wrong)?;
     let _lock = folder.lock().map_err(wrong)?;
+    let copied = copy_into(&folder, &client, target).await;
+    if copied.is_err() && !was_there {
+        // What somebody else has put there meanwhile stays, and the folder with it.
+        let _ = std::fs::remove_file(Path::new(target).join("lock"));
+        let _ = std::fs::remove_dir(target);
+    }
+    copied
+}
+
+async fn copy_into(folder: &Folder, client: &Client, target: &str) -> Result<u64, Failure> {
+    let wrong = |error: io::Error| Failure::Refused(format!("error: {target}: {error}"));
+    let said = |error| Failure::Refused(client::said(&error));
     let names = folder.names().map_err(wrong)?;
     if has_database(&names) {
         let text = format!("error: {target}: there is a database in that folder already");
@@ -56,7 +64,7 @@ async fn copy(server: &Server, target: &str) -> Result<u64, Failure> {
     let query = "select position, bytes, name from remanent_backup()";
     let none: [&str; 0] = [];
     let mut rows = std::pin::pin!(client.query_raw(query, none).await.map_err(said)?);
-    let mut copy = Copy::begin(&folder).map_err(wrong)?;
+    let mut copy = Copy::begin(folder).map_err(wrong)?;
     while let Some(row) = next(&mut rows).await {
         let row = row.inspect_err(|_| copy.give_up()).map_err(said)?;
         copy.take(&row).inspect_err(|_| copy.give_up()).map_err(wrong)?;

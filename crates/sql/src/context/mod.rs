@@ -372,7 +372,9 @@ impl Drop for StatementContext {
             self.finish_sequence_numbers();
         }
         self.database.taken.forget(self.id);
-        self.database.channels.unlisten(None, &self.notifying.inbox);
+        if self.notifying.has_listened() {
+            self.database.channels.unlisten(None, &self.notifying.inbox);
+        }
         self.hide();
     }
 }
