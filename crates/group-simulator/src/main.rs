@@ -5,6 +5,7 @@
 //! some seconds of a clock that nobody waits for. Built with `--cfg tokio_unstable`, a seed gives
 //! the same schedule every time.
 
+mod absence;
 mod bad_day;
 mod clients;
 mod disk;

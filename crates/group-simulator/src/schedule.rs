@@ -1,7 +1,8 @@
 //! One schedule: machines, clients, bad luck by seed, and at the end a good day.
 //!
 //! All happens in one thread, on a clock that goes on when nobody has anything to do. On the good
-//! day all machines run, nothing is lost on the way, and they have to agree within a minute.
+//! day all machines run, nothing is lost on the way, and they have to agree within a minute; and
+//! one that is cut off then has the others go on as if nothing had been.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,6 +14,7 @@ use remanent_replication::{NodeStatus, Process};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::absence;
 use crate::bad_day::BadDay;
 use crate::clients::{self, Known, Shared, lock};
 use crate::judge;
@@ -98,6 +100,8 @@ async fn play(seed: u64) -> Result<Summary, Vec<String>> {
     network.set_bad(0);
     let BadDay { blackout, mut summary, .. } = day;
     begin_good_day(&machines, has_less_memory, &mut summary).await?;
+    agree(&machines).await?;
+    absence::pass(&machines, &network, &mut random).await?;
     agree(&machines).await?;
     let databases: Vec<_> =
         membership::members(&machines).filter_map(|machine| of(machine).database()).collect();

@@ -14,7 +14,7 @@ pub(crate) const MESSAGE_MAX: usize = 64 << 20;
 /// Bytes of a file that are sent at once.
 pub(crate) const PIECE: u64 = 1 << 20;
 /// The version of what follows; replicas of another one do not talk.
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 
 /// A request, and who sends it to whom.
 #[derive(Debug, Serialize, Deserialize)]
@@ -106,6 +106,8 @@ pub(crate) struct Status {
     pub(crate) boot: String,
     pub(crate) went_on: Vec<(NodeId, String)>,
     pub(crate) leader: Option<NodeId>,
+    /// Whether it would help to elect another leader.
+    pub(crate) wants_leader: bool,
     pub(crate) last: Option<Id>,
     /// Itself, as a member.
     pub(crate) member: Member,

@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use crate::draws::Draws;
 use crate::entry::{Made, Member, NodeId, Types, entry_id};
 use crate::node::Running;
+use crate::node::standing::Obstacle;
 use crate::state::restart::Restart;
 
 /// A leader that hears of no majority for so many heartbeats takes no changes.
@@ -112,10 +113,10 @@ pub(crate) async fn stand_at_other_times(running: Arc<Running>, heartbeat: Durat
     while !running.progress.is_ending() {
         let led = metrics.wait_for(|now| now.current_leader.is_some());
         let is_led = tokio::time::timeout(long, led).await.is_ok();
-        if !is_led && !running.unsure.is_unsure() && !running.progress.is_full() {
-            running.raft.runtime_config().elect(false);
+        if !is_led {
+            running.standing.set(Obstacle::Draws, true);
             tokio::time::sleep(heartbeat * Draws.gen_range(1..LONG_WITHOUT_LEADER)).await;
-            running.raft.runtime_config().elect(true);
+            running.standing.set(Obstacle::Draws, false);
         }
         tokio::time::sleep(long).await;
     }
@@ -134,10 +135,10 @@ pub(crate) async fn stand_aside(running: Arc<Running>, heartbeat: Duration) {
             continue;
         }
         running.raft.runtime_config().heartbeat(false);
-        running.raft.runtime_config().elect(false);
+        running.standing.set(Obstacle::Full, true);
         tokio::time::sleep(heartbeat * ASIDE).await;
         running.raft.runtime_config().heartbeat(true);
-        running.raft.runtime_config().elect(!running.unsure.is_unsure());
+        running.standing.set(Obstacle::Full, false);
         let led = metrics.wait_for(|now| now.current_leader.is_some_and(|leader| leader != id));
         let _ = tokio::time::timeout(heartbeat * ASIDE, led).await;
     }

@@ -9,7 +9,9 @@ pub(crate) mod leading;
 pub(crate) mod members;
 pub(crate) mod newest;
 pub(crate) mod service;
+pub(crate) mod standing;
 pub(crate) mod unsure;
+pub(crate) mod voters;
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -29,6 +31,7 @@ use crate::copies::{Copies, Scratch, ScratchFolders, unexpected};
 use crate::entry::{Members, NodeId, Types};
 use crate::node::newest::LeaderCaller;
 use crate::node::service::Answers;
+use crate::node::standing::Standing;
 use crate::node::unsure::Unsure;
 use crate::options::GroupOptions;
 use crate::process::of_process;
@@ -103,6 +106,7 @@ pub(crate) struct Running {
     pub(crate) progress: Arc<Progress>,
     pub(crate) promise: Arc<Promise>,
     pub(crate) unsure: Unsure,
+    pub(crate) standing: Standing,
     pub(crate) boot: String,
     pub(crate) restarter: Restarter,
     /// Held by whoever changes the members.
@@ -508,9 +512,10 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
     };
     let transport = Arc::clone(&around.transport);
     let network = Network { identity: Arc::clone(&identity), transport: Arc::clone(&transport) };
-    let config = Arc::new(config(&shared.options, is_unsure));
+    let config = Arc::new(config(&shared.options));
     let raft = Raft::new(id, config, network, store, machine);
     let raft = raft.await.map_err(|error| error.to_string())?;
+    let standing = Standing::new(raft.clone(), is_unsure);
     let running = Arc::new(Running {
         db,
         raft,
@@ -518,6 +523,7 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
         progress,
         promise,
         unsure: Unsure::new(is_unsure),
+        standing,
         boot,
         restarter,
         changing: tokio::sync::Mutex::default(),
@@ -541,6 +547,8 @@ fn begin_tasks(shared: &Arc<Shared>, running: &Arc<Running>) -> JoinSet<()> {
         Arc::clone(running),
         shared.options.write_after,
     )));
+    let asked = standing::ask_first(Arc::clone(running), Arc::clone(transport), heartbeat);
+    tasks.spawn(of_process(asked));
     tasks.spawn(of_process(leading::stand_at_other_times(Arc::clone(running), heartbeat)));
     tasks.spawn(of_process(leading::stand_aside(Arc::clone(running), heartbeat)));
     tasks.spawn(of_process(disk::sync_for_commits(Arc::clone(running), Arc::clone(transport))));
@@ -600,7 +608,7 @@ async fn live(
     why
 }
 
-fn config(options: &GroupOptions, is_unsure: bool) -> Config {
+fn config(options: &GroupOptions) -> Config {
     let heartbeat = options.heartbeat.as_millis().max(1) as u64;
     Config {
         cluster_name: options.name.clone(),
@@ -611,7 +619,8 @@ fn config(options: &GroupOptions, is_unsure: bool) -> Config {
         snapshot_policy: SnapshotPolicy::Never,
         max_payload_entries: 64,
         max_in_snapshot_log_to_keep: options.entries_kept,
-        enable_elect: !is_unsure,
+        // Not before others have been asked.
+        enable_elect: false,
         ..Config::default()
     }
 }

@@ -13,6 +13,7 @@ use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse};
 use crate::entry::{Id, Member, NodeId, Types, Vote, entry_id};
 use crate::node::members;
 use crate::node::newest;
+use crate::node::standing;
 use crate::node::{Running, Shared};
 use crate::state::restart::Restart;
 use crate::transport::Service;
@@ -93,6 +94,9 @@ impl Answers {
                 if matches!(answer, Ok(AppendEntriesResponse::Success)) {
                     running.unsure.note_leader(running, vote, commit);
                 }
+                if !matches!(answer, Err(_) | Ok(AppendEntriesResponse::HigherVote(_))) {
+                    running.standing.note_leader();
+                }
                 Answer::Append(answer)
             }
             Request::Vote(request) => {
@@ -152,14 +156,26 @@ impl Answers {
             let is_replica = Replica::is_in(&*shared.around.storage).unwrap_or(true);
             let (group, leader, last) = (is_replica.then_some([0; 16]), None, None);
             let (is_unsure, went_on) = (false, Vec::new());
-            return Status { id, group, is_unsure, boot, went_on, leader, last, member };
+            let wants_leader = false;
+            return Status {
+                id,
+                group,
+                is_unsure,
+                boot,
+                went_on,
+                leader,
+                wants_leader,
+                last,
+                member,
+            };
         };
         let metrics = running.raft.metrics();
         let leader = metrics.borrow().current_leader;
         let last = Replica::of(&running.db).map(|replica| crate::entry::id_of(replica.last())).ok();
         let (group, is_unsure) = (Some(running.identity.group), running.unsure.is_unsure());
         let went_on = running.unsure.went_on();
-        Status { id, group, is_unsure, boot, went_on, leader, last, member }
+        let wants_leader = standing::wants_leader(running, shared.options.heartbeat);
+        Status { id, group, is_unsure, boot, went_on, leader, wants_leader, last, member }
     }
 
     /// The leader has let go what comes next: a copy of it takes the place of what is here.

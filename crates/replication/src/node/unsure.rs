@@ -13,11 +13,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::caller::Caller;
+use futures::StreamExt;
+
 use crate::entry::{Id, NodeId, Vote, entry_id};
-use crate::node::{Running, lock};
+use crate::node::standing::Obstacle;
+use crate::node::{Running, lock, voters};
 use crate::transport::Transport;
-use crate::wire::{Answer, Request, Status};
+use crate::wire::Status;
 use remanent_engine::Replica;
 
 /// How often others are asked whether they are in the same position.
@@ -76,7 +78,7 @@ impl Unsure {
             if let Err(error) = running.promise.set_boot(&running.boot) {
                 tracing::warn!(%error, "that a replica is sure again could not be written");
             }
-            running.raft.runtime_config().elect(true);
+            running.standing.set(Obstacle::Unsure, false);
         }
     }
 }
@@ -108,18 +110,6 @@ pub(crate) async fn ask_others(running: Arc<Running>, transport: Arc<dyn Transpo
     }
 }
 
-/// How the other voters do, as far as they answer.
 async fn ask_all(running: &Running, transport: &Arc<dyn Transport>) -> Vec<Status> {
-    let members = running.members();
-    let mut all = Vec::new();
-    for voter in members.voter_ids().filter(|&voter| voter != running.identity.id) {
-        let Some(member) = members.get_node(&voter) else { continue };
-        let (transport, identity) = (Arc::clone(transport), Arc::clone(&running.identity));
-        let mut caller = Caller::new(transport, identity, voter, member.address.clone());
-        let asked = tokio::time::timeout(ASK_EVERY, caller.call(Request::Status)).await;
-        if let Ok(Ok(Answer::Status(status))) = asked {
-            all.push(status);
-        }
-    }
-    all
+    voters::ask(running, transport, ASK_EVERY).collect().await
 }
