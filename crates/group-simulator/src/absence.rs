@@ -7,21 +7,16 @@ use std::time::Duration;
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
-use remanent_replication::{NodeId, NodeStatus, Role};
+use remanent_replication::NodeId;
 
 use crate::machine::{Machines, address};
 use crate::network::Network;
-use crate::schedule::{status, statuses};
+use crate::views::{leader, statuses};
 
 /// Long enough for many elections.
 const ABSENCE: Duration = Duration::from_secs(5);
 /// Who stays has a majority without the one that is cut off.
 const VOTERS_MIN: usize = 3;
-
-fn leader(machines: &Machines) -> Option<NodeStatus> {
-    let mut all = machines.iter().filter_map(status);
-    all.find(|status| status.role == Role::Leader)
-}
 
 /// Cuts a follower off, and lets it come back.
 ///

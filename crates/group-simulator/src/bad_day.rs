@@ -20,7 +20,6 @@ use crate::clients::{self, Shared, lock};
 use crate::machine::{Machine, Machines, Standing, address, of};
 use crate::membership;
 use crate::network::Network;
-use crate::schedule::Summary;
 
 /// A process stands still for so long at least, and for so many powers of ten times that at most.
 const STALL_MIN: Duration = Duration::from_millis(100);
@@ -32,6 +31,23 @@ const VOTERS_MIN: usize = 3;
 /// How long a process that goes away is away at least, and how many times that at most.
 const AWAY_MIN: Duration = Duration::from_secs(3);
 const AWAY_TIMES: f64 = 10.0;
+
+/// What a schedule was like.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) appended: usize,
+    pub(crate) acknowledged: usize,
+    pub(crate) terms: u64,
+    pub(crate) kills: usize,
+    pub(crate) power_losses: usize,
+    pub(crate) cuts: usize,
+    pub(crate) stalls: usize,
+    pub(crate) joins: usize,
+    pub(crate) removals: usize,
+    pub(crate) away: usize,
+    /// Members whose memory was full at the end.
+    pub(crate) full: usize,
+}
 
 /// What goes wrong.
 pub(crate) struct BadDay {

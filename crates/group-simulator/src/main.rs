@@ -14,11 +14,12 @@ mod machine;
 mod membership;
 mod network;
 mod schedule;
+mod views;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use schedule::Summary;
+use bad_day::Summary;
 use tracing::Level;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::prelude::*;

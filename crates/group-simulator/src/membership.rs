@@ -15,7 +15,7 @@ use remanent_replication::{NodeId, Role};
 use tokio::time::Instant;
 
 use crate::machine::{Machine, Machines, Standing, of};
-use crate::schedule::{self, GOOD_DAY_MAX, statuses};
+use crate::views::{self, GOOD_DAY_MAX, statuses};
 
 /// How many members there are at least: a group of two would stand when one of them had lost its
 /// memory.
@@ -82,7 +82,7 @@ pub(crate) fn lose_disk(machines: &Machines, place: usize, random: &mut StdRng) 
 
 /// How many votes the group has at least, as far as its members know.
 pub(crate) fn voters(machines: &Machines) -> usize {
-    let known = members(machines).filter_map(schedule::status);
+    let known = members(machines).filter_map(views::status);
     let voters = known.map(|status| status.members.iter().filter(|member| member.votes).count());
     voters.filter(|&count| count > 0).min().unwrap_or(0)
 }

@@ -9,22 +9,20 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use remanent_engine::{Database, Durability, Replica};
+use remanent_engine::{Durability, Replica};
 use remanent_replication::{NodeStatus, Process};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::absence;
-use crate::bad_day::BadDay;
+use crate::bad_day::{BadDay, Summary};
 use crate::clients::{self, Known, Shared, lock};
 use crate::judge;
 use crate::machine::{Machine, Machines, Standing, of};
 use crate::membership;
 use crate::network::Network;
+use crate::views::{GOOD_DAY_MAX, LOOK_AFTER, leader_of, status, statuses};
 
-/// How long all have to agree on a good day.
-pub(crate) const GOOD_DAY_MAX: Duration = Duration::from_secs(60);
-const LOOK_AFTER: Duration = Duration::from_millis(5);
 /// How long a replica may take to be opened.
 const TO_BE_OPENED: Duration = Duration::from_secs(3);
 /// Machines that may become members.
@@ -32,23 +30,6 @@ const SPARES: u64 = 2;
 /// Entries that are kept for those that are behind.
 const ENTRIES_KEPT: u64 = 1000;
 const FEW_ENTRIES_KEPT: u64 = 100;
-
-/// What a schedule was like.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Summary {
-    pub(crate) appended: usize,
-    pub(crate) acknowledged: usize,
-    pub(crate) terms: u64,
-    pub(crate) kills: usize,
-    pub(crate) power_losses: usize,
-    pub(crate) cuts: usize,
-    pub(crate) stalls: usize,
-    pub(crate) joins: usize,
-    pub(crate) removals: usize,
-    pub(crate) away: usize,
-    /// Members whose memory was full at the end.
-    pub(crate) full: usize,
-}
 
 /// Runs the schedule of a seed; what is wrong, in words.
 pub(crate) fn run(seed: u64) -> Result<Summary, Vec<String>> {
@@ -151,10 +132,6 @@ async fn begin_good_day(
     membership::settle(machines).await
 }
 
-pub(crate) fn status(machine: &Mutex<Machine>) -> Option<NodeStatus> {
-    of(machine).node().map(|node| node.status())
-}
-
 /// A machine that had less memory than the others gets as much. One that stands still says why.
 fn give_memory(machine: &Mutex<Machine>, summary: &mut Summary) {
     if !std::mem::take(&mut of(machine).has_less_memory) {
@@ -167,38 +144,6 @@ fn give_memory(machine: &Mutex<Machine>, summary: &mut Summary) {
     if of(machine).standing == Standing::Member {
         of(machine).start();
     }
-}
-
-/// The database of the leader, when there is one.
-pub(crate) async fn leader_of(machines: &Machines) -> Result<Arc<Database>, Vec<String>> {
-    let begin = Instant::now();
-    loop {
-        let leader = machines.iter().find(|machine| of(machine).leads());
-        if let Some(db) = leader.and_then(|machine| of(machine).database()) {
-            return Ok(db);
-        }
-        if begin.elapsed() >= GOOD_DAY_MAX {
-            return Err(vec![format!("nobody leads: {:#?}", statuses(machines))]);
-        }
-        tokio::time::sleep(LOOK_AFTER).await;
-    }
-}
-
-/// How each does, in a line.
-pub(crate) fn statuses(machines: &Machines) -> Vec<String> {
-    let line = |machine: &Mutex<Machine>| {
-        let standing = of(machine).standing;
-        let failure = of(machine).node().and_then(|node| node.failure());
-        let Some(status) = status(machine) else { return format!("{standing:?}, down") };
-        let NodeStatus { id, role, term, last, replicated, applied, is_unsure, .. } = &status;
-        let (stalled, members) = (&status.stalled, &status.members);
-        let members: Vec<_> = members.iter().map(|member| (member.id, member.votes)).collect();
-        format!(
-            "{id}: {standing:?}, {role:?} in term {term}, last {last}, replicated {replicated}, \
-             applied {applied}, unsure {is_unsure}, {stalled:?}, {failure:?}, {members:?}"
-        )
-    };
-    machines.iter().map(line).collect()
 }
 
 /// Waits until all members have applied what the leader has, the leader knows that they have it,

@@ -1,4 +1,6 @@
 //! How the other voters do, as far as they answer.
+//!
+//! Whoever may lack what the others have asks them, and whoever is about to stand for election.
 
 use std::sync::Arc;
 use std::time::Duration;
