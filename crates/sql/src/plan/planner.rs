@@ -33,7 +33,7 @@ use datafusion::prelude::SessionConfig;
 use super::general;
 use super::general::with_values;
 use super::parameter;
-use super::shared_parts::{PlanShared, with_shared_parts};
+use super::shared_parts::PlanShared;
 use super::stages::PlanStages;
 use super::subquery::Subqueries;
 use crate::error::{Error, Result};
@@ -70,6 +70,7 @@ use crate::rules::same_names::SameNames;
 use crate::rules::sequential_union::{SequentialUnions, StripConstants};
 use crate::rules::set_comparisons;
 use crate::rules::set_comparisons::SetComparisons;
+use crate::rules::shared_parts::with_shared_parts;
 use crate::rules::strip_dependencies;
 use crate::rules::strip_dependencies::{PlanForgetting, StripDependencies};
 use crate::rules::watched::Watched;
@@ -344,13 +345,13 @@ pub(crate) fn optimized(state: &SessionState, logical: &LogicalPlan) -> Result<L
     in_parts(state, general(state, logical)?)
 }
 
-/// The plan with stages, if there are workers for them, and with the parts that are shared.
+/// The plan with the parts that are shared, and with stages, if there are workers for them.
 fn in_parts(state: &SessionState, plan: LogicalPlan) -> Result<LogicalPlan> {
-    let plan = match WorkersOf::of(state) {
+    let plan = with_shared_parts(plan)?;
+    Ok(match WorkersOf::of(state) {
         Some(workers) => with_stages(plan, workers.rows_min())?,
         None => plan,
-    };
-    Ok(with_shared_parts(plan)?)
+    })
 }
 
 /// The same of one that may have parameters, for any values of them.

@@ -14,6 +14,7 @@ pub(crate) mod divided;
 pub(crate) mod groups;
 pub(crate) mod same_names;
 pub(crate) mod set_comparisons;
+pub(crate) mod shared_parts;
 pub(crate) mod strip_dependencies;
 pub(crate) mod wide_filters;
 

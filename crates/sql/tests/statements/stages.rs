@@ -262,6 +262,36 @@ fn tasks_of_a_range_of_keys_have_whole_groups() {
     }
 }
 
+/// Queries with parts that several of their parts read, and with subqueries that are run once.
+const ONE_STAGE: [&str; 5] = [
+    "with r as (select customer, sum(price) as total from sale group by customer) \
+     select id, name, total from r join customer c on c.id = r.customer \
+     where total = (select max(total) from r) order by id",
+    "with r as (select word, count(*) as n from sale group by word) \
+     select a.word, b.word from r a join r b on a.n = b.n order by 1, 2",
+    "with r as (select word, count(*) as n from sale group by word) \
+     select count(*), sum(a.n) from sale s join r a on a.word = s.word join r b on b.n = a.n",
+    "select count(*) from customer where id > (select avg(weight) from sale)",
+    "select name from customer c where id = (select 17 + min(amount) from line where amount > 1) \
+     and exists (select 1 from customer d where d.id = c.id and d.name > c.city) order by 1",
+];
+
+#[test]
+fn a_part_that_is_shared_is_divided_once() {
+    for tasks in [2, 5] {
+        let mut place = place(tasks);
+        for query in ONE_STAGE {
+            let expected = rows(&mut place.alone, query);
+            for _ in 0..2 {
+                assert_eq!(ran(&mut place, query), (1, expected.clone()), "{tasks}: {query}");
+            }
+            let plan = rows(&mut place.session, &format!("explain {query}")).join("\n");
+            let reads = plan.matches("Shared: part 1").count();
+            assert_eq!(reads, if query.starts_with("with") { 2 } else { 0 }, "{query}\n{plan}");
+        }
+    }
+}
+
 #[test]
 fn null_among_keys_is_one_tasks() {
     let mut place = place(3);

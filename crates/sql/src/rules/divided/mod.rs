@@ -23,6 +23,7 @@ use self::by_keys::{by_key, kept};
 use self::node::Staged;
 use crate::error::Error;
 use crate::rules::groups::parts::{Parts, named};
+use crate::rules::shared_parts::is_shared;
 use crate::rules::strip_dependencies::remembered;
 use crate::scan::access_path::Access;
 use crate::scan::provider::TableSourceOf;
@@ -41,13 +42,18 @@ const FOUND_ROWS: f64 = 1000.0;
 const FETCH_MAX: usize = 10_000;
 
 /// The plan, after all other rules, with stages below its aggregates, and below what takes the
-/// first rows of a sort, if they read a table of so many rows.
+/// first rows of a sort, if they read a table of so many rows. A part that is shared has stages of
+/// its own, within it: the same wherever it stands.
 ///
 /// # Errors
 /// A fault of DataFusion's.
 pub(crate) fn with_stages(plan: LogicalPlan, rows_min: usize) -> PlanResult<LogicalPlan> {
-    let staged = plan.transform_down(|node| {
+    let staged = plan.transform_down_with_subqueries(|node| {
         let staged = match &node {
+            // It may be run for each row of the query around it.
+            LogicalPlan::Subquery(of) if !of.outer_ref_columns.is_empty() => {
+                return Ok(Transformed::new(node, false, TreeNodeRecursion::Jump));
+            }
             // What is run again and again reads other rows each time.
             LogicalPlan::RecursiveQuery(_) => {
                 return Ok(Transformed::new(node, false, TreeNodeRecursion::Jump));
@@ -291,6 +297,8 @@ fn is_alone(plan: &LogicalPlan) -> PlanResult<bool> {
     let mut is_alone = true;
     plan.apply(|node| {
         is_alone &= !matches!(node, LogicalPlan::RecursiveQuery(_) | LogicalPlan::Subquery(_));
+        // Others read its rows, too.
+        is_alone &= !is_shared(node);
         node.apply_expressions(|expr| {
             is_alone &= is_of_row(expr);
             Ok(TreeNodeRecursion::Continue)
