@@ -110,6 +110,7 @@ pub(crate) async fn ask_others(running: Arc<Running>, transport: Arc<dyn Transpo
     }
 }
 
+/// How the other voters do, as far as they answer.
 async fn ask_all(running: &Running, transport: &Arc<dyn Transport>) -> Vec<Status> {
     voters::ask(running, transport, ASK_EVERY).collect().await
 }
