@@ -98,6 +98,18 @@ fn a_match_of_a_regular_expression_stops_within_a_text() {
 }
 
 #[test]
+fn a_window_over_large_texts_stops_within_its_rows() {
+    let mut session = numbers();
+    // A terabyte that is compared with itself, of a few texts that many rows share.
+    let texts = "select repeat('x', 5000000) t, a.i from n a, generate_series(1, 100)";
+    for window in ["max(t) over ()", "min(t) over (order by i)", "max(t) over (partition by i % 2)"]
+    {
+        let query = format!("select count(m) from (select {window} m from ({texts}) x) y");
+        ends_in_time(&mut session, &query);
+    }
+}
+
+#[test]
 fn a_large_batch_stops_when_its_time_is_over() {
     use datafusion::arrow::array::{Int32Array, RecordBatch};
     use datafusion::arrow::datatypes::{DataType, Field, Schema};
