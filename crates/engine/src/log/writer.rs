@@ -44,6 +44,8 @@ const MARK_TIME: Duration = Duration::from_secs(1);
 const MARK_WRITES: u32 = 16;
 /// Files that are written and not synced are synced before there are more of them than this.
 const UNSYNCED_FILES_MAX: usize = 8;
+/// The same of a follower, whose leader waits for an answer meanwhile: somebody else syncs them.
+const UNSYNCED_FILES_OF_FOLLOWER_MAX: usize = 64;
 /// Files kept to be used again.
 const SPARES_MAX: usize = 2;
 
@@ -392,12 +394,27 @@ impl Log {
     /// # Errors
     /// `LogFailed`.
     pub(crate) fn sync_earlier(&self) -> Result<()> {
-        let oldest = lock(&self.file).unsynced.first().cloned();
-        let Some(oldest) = oldest else { return Ok(()) };
+        self.sync_oldest_beyond(0).map(drop)
+    }
+
+    /// The same where too many files are not synced; whether that was so.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub(crate) fn sync_if_many(&self) -> Result<bool> {
+        self.sync_oldest_beyond(UNSYNCED_FILES_MAX)
+    }
+
+    fn sync_oldest_beyond(&self, left: usize) -> Result<bool> {
+        let oldest = {
+            let file = lock(&self.file);
+            file.unsynced.first().filter(|_| file.unsynced.len() > left).cloned()
+        };
+        let Some(oldest) = oldest else { return Ok(false) };
         self.counts.syncs.fetch_add(1, Ordering::Relaxed);
         oldest.sync().map_err(|error| self.poison(&error))?;
         lock(&self.file).unsynced.retain(|file| !Arc::ptr_eq(file, &oldest));
-        Ok(())
+        Ok(true)
     }
 
     /// Lets files go that hold nothing from `position` on, so many at most, unless all are kept.
@@ -710,7 +727,9 @@ impl Log {
         file.unsynced.push(std::mem::replace(&mut file.file, made));
         file.header = header;
         file.names_unsynced = true;
-        if file.unsynced.len() > UNSYNCED_FILES_MAX {
+        let follows = self.group.as_ref().is_some_and(|group| !group.leads());
+        let most = if follows { UNSYNCED_FILES_OF_FOLLOWER_MAX } else { UNSYNCED_FILES_MAX };
+        if file.unsynced.len() > most {
             // One at a time: whoever commits waits for it.
             self.counts.syncs.fetch_add(1, Ordering::Relaxed);
             file.unsynced.remove(0).sync()?;

@@ -334,6 +334,16 @@ impl<'d> Replica<'d> {
         self.log.sync()
     }
 
+    /// Has the disk take the oldest full file of the log, if several are not there; whether that
+    /// was so. To be called until it is not, whenever a follower has appended, beside what appends:
+    /// that waits for the disk only where very much is not there, since the leader waits for it.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub fn sync_if_many(&self) -> Result<bool> {
+        self.log.sync_if_many()
+    }
+
     /// Lets go of entries up to this one, as far as no image needs them.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use remanent_engine::{
     Applier, ChangeKind, Database, DefinitionWatch, Durability, EntryId, ErrorKind, Replica, RowId,
-    TransactionOptions,
+    Table, TransactionOptions,
 };
 
 use node::{Home, Node, insert, options, pair, schema};
@@ -65,6 +65,47 @@ fn a_large_transaction_comes_in_parts() {
     assert!(follower.rows("T").is_empty());
     follower.follow(&leader);
     assert_eq!(leader.rows("T"), follower.rows("T"));
+}
+
+/// Hands a follower so many entries, of which two fill a file of the log.
+fn hand_over(leader: &Node, follower: &mut Node, table: &Table, entries: u32) {
+    let (text, first) = ("x".repeat(1000), leader.rows("T").len() as u32);
+    for entry in 0..entries {
+        let rows = (first + 30 * entry..).take(30);
+        leader
+            .db
+            .write(|tx| {
+                rows.clone().try_for_each(|number| {
+                    let values = [Some(number.into()), Some(text.as_str().into())];
+                    tx.insert_values(table, &values).map(drop)
+                })
+            })
+            .expect("to be inserted");
+        leader.replica().write().expect("to be written");
+    }
+    follower.follow(leader);
+}
+
+#[test]
+fn a_follower_appends_and_does_not_wait_for_its_disk() {
+    let home = Home::new("replica-disk");
+    let (leader, mut follower, table) = pair(&home);
+    let syncs = |node: &Node| node.db.log_statistics().expect("a log").syncs;
+    let before = syncs(&follower);
+    hand_over(&leader, &mut follower, &table, 80);
+    assert_eq!(syncs(&follower), before);
+    let mut files = 0;
+    while follower.replica().sync_if_many().expect("to be synced") {
+        files += 1;
+    }
+    assert!((20..40).contains(&files), "{files}");
+    assert_eq!(syncs(&follower), before + files);
+    // Where nobody does that, it does wait: files that are not on the disk are not without number.
+    hand_over(&leader, &mut follower, &table, 160);
+    assert!(syncs(&follower) > before + files);
+    assert_eq!(leader.rows("T"), follower.rows("T"));
+    // A leader waits as any other database.
+    assert!(syncs(&leader) > 60);
 }
 
 #[test]

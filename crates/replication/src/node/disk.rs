@@ -1,7 +1,11 @@
-//! Commits that wait for the disks of a majority.
+//! Disks: commits that wait for those of a majority, and what a follower has appended.
 //!
 //! Raft counts what is in memory. Where a commit asks for disks, the leader has its own disk and
 //! those of the others take what there is, all at the same time, and counts who has.
+//!
+//! What a follower has appended its disk takes beside that, and files that are not needed any more
+//! are removed beside Raft: who appends and forgets also says that this replica is there, and would
+//! be taken for lost if a slow disk kept it from that for a second.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +30,30 @@ pub(crate) async fn sync_for_commits(running: Arc<Running>, transport: Arc<dyn T
         let Ok(replica) = Replica::of(&running.db) else { return };
         if replica.leads() {
             sync_majority(&running, &transport).await;
+        }
+    }
+}
+
+/// Has a follower's disk take full files of the log, beside what appends to it.
+pub(crate) async fn sync_beside_appends(running: Arc<Running>) {
+    loop {
+        running.events.appended.notified().await;
+        if let Err(error) = running.sync_if_many().await {
+            // Whoever appends next meets it.
+            tracing::error!(%error, "the log of a follower is not brought to the disk");
+            return;
+        }
+    }
+}
+
+/// Removes files of the log once nobody needs them.
+pub(crate) async fn remove_files(running: Arc<Running>) {
+    let mut forgotten = running.events.forgotten.subscribe();
+    while forgotten.changed().await.is_ok() {
+        let index = *forgotten.borrow_and_update();
+        if let Err(error) = running.forget(index).await {
+            tracing::error!(%error, "files of the log cannot be removed");
+            return;
         }
     }
 }

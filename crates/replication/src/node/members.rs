@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use openraft::ChangeMembers;
 use openraft::error::{ClientWriteError, RaftError};
+use openraft::{ChangeMembers, RaftMetrics};
 use remanent_engine::{Database, Replica};
 
 use crate::entry::{Member, NodeId};
@@ -56,11 +56,28 @@ pub(crate) async fn add(running: &Arc<Running>, id: NodeId, member: Member) -> A
 async fn has_caught_up(running: &Arc<Running>, id: NodeId) -> bool {
     let mut metrics = running.raft.metrics();
     let target = metrics.borrow().last_log_index;
+    let caught_up = metrics.wait_for(|now| matched(now, id) >= target);
+    matches!(tokio::time::timeout(QUIET_MAX, caught_up).await, Ok(Ok(_)))
+}
+
+/// Waits, for a while, until a majority of the others has what there is now. Who does not lead
+/// cannot know, and is told so by whatever comes next.
+async fn others_have_caught_up(running: &Arc<Running>, id: NodeId) -> bool {
+    let others: Vec<_> = running.members().voter_ids().filter(|voter| *voter != id).collect();
+    let mut metrics = running.raft.metrics();
+    let target = metrics.borrow().last_log_index;
+    let own = running.identity.id;
     let caught_up = metrics.wait_for(|now| {
-        let matched = now.replication.as_ref().and_then(|all| *all.get(&id)?);
-        matched.map(|id| id.index) >= target
+        let has = |other: &&NodeId| **other == own || matched(now, **other) >= target;
+        now.replication.is_none() || others.iter().filter(has).count() > others.len() / 2
     });
     matches!(tokio::time::timeout(QUIET_MAX, caught_up).await, Ok(Ok(_)))
+}
+
+/// The last entry that a member is known to have.
+fn matched(now: &RaftMetrics<NodeId, Member>, id: NodeId) -> Option<u64> {
+    let all = now.replication.as_ref()?;
+    (*all.get(&id)?).map(|id| id.index)
 }
 
 /// Has a member leave.
@@ -74,6 +91,11 @@ pub(crate) async fn remove(running: &Arc<Running>, id: NodeId) -> Answer {
         return Answer::Refused("the last member cannot leave".to_owned());
     }
     if members.voter_ids().any(|voter| voter == id) {
+        // Who needs a copy gets it once a majority has all: one that counts it could not agree.
+        if !others_have_caught_up(running, id).await {
+            let text = "of those that stay no majority has caught up so far";
+            return Answer::Refused(text.to_owned());
+        }
         let change = ChangeMembers::RemoveVoters(BTreeSet::from([id]));
         if let Err(answer) = make(running, change).await {
             return answer;

@@ -37,7 +37,7 @@ use crate::options::GroupOptions;
 use crate::process::of_process;
 use crate::raft::machine::Machine;
 use crate::raft::network::Network;
-use crate::raft::store::Store;
+use crate::raft::store::{LogEvents, Store};
 use crate::state::progress::Progress;
 use crate::state::promise::Promise;
 use crate::state::restart::{Restart, Restarter, restarter};
@@ -112,7 +112,7 @@ pub(crate) struct Running {
     /// Held by whoever changes the members.
     pub(crate) changing: tokio::sync::Mutex<()>,
     pub(crate) wanted_on_disk: Arc<Notify>,
-    pub(crate) appended: Arc<Notify>,
+    pub(crate) events: Arc<LogEvents>,
     pub(crate) disk_callers: tokio::sync::Mutex<HashMap<NodeId, Caller>>,
     pub(crate) leader_caller: LeaderCaller,
     is_simulated: bool,
@@ -399,6 +399,25 @@ impl Running {
         let db = Arc::clone(&self.db);
         block_on(self.is_simulated, move || Replica::of(&db)?.sync()).await
     }
+
+    /// Has the disk take full files of the log, until not many are left that it does not have.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub(crate) async fn sync_if_many(&self) -> remanent_engine::Result<()> {
+        let sync = |db: Arc<Database>| move || Replica::of(&db)?.sync_if_many();
+        while block_on(self.is_simulated, sync(Arc::clone(&self.db))).await? {}
+        Ok(())
+    }
+
+    /// Removes files of the log that hold nothing behind an entry.
+    ///
+    /// # Errors
+    /// What the engine says.
+    pub(crate) async fn forget(&self, index: u64) -> remanent_engine::Result<()> {
+        let db = Arc::clone(&self.db);
+        block_on(self.is_simulated, move || Replica::of(&db)?.forget(index)).await
+    }
 }
 
 async fn block_on<T: Send + 'static>(
@@ -496,12 +515,12 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
         group: Replica::of(&db).map_err(words)?.group_id(),
     });
     let restarter = shared.restarter.clone();
-    let appended = Arc::new(Notify::new());
+    let events = Arc::new(LogEvents::default());
     let store = Store {
         db: Arc::clone(&db),
         restarter: restarter.clone(),
         promise: Arc::clone(&promise),
-        appended: Arc::clone(&appended),
+        events: Arc::clone(&events),
     };
     let machine = Machine {
         db: Arc::clone(&db),
@@ -528,7 +547,7 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
         restarter,
         changing: tokio::sync::Mutex::default(),
         wanted_on_disk: Arc::default(),
-        appended,
+        events,
         disk_callers: tokio::sync::Mutex::default(),
         leader_caller: LeaderCaller::default(),
         is_simulated: around.is_simulated,
@@ -552,6 +571,8 @@ fn begin_tasks(shared: &Arc<Shared>, running: &Arc<Running>) -> JoinSet<()> {
     tasks.spawn(of_process(leading::stand_at_other_times(Arc::clone(running), heartbeat)));
     tasks.spawn(of_process(leading::stand_aside(Arc::clone(running), heartbeat)));
     tasks.spawn(of_process(disk::sync_for_commits(Arc::clone(running), Arc::clone(transport))));
+    tasks.spawn(of_process(disk::sync_beside_appends(Arc::clone(running))));
+    tasks.spawn(of_process(disk::remove_files(Arc::clone(running))));
     tasks.spawn(of_process(unsure::ask_others(Arc::clone(running), Arc::clone(transport))));
     tasks.spawn(of_process(beginning::join(Arc::clone(shared), Arc::clone(running))));
     tasks

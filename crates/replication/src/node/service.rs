@@ -235,7 +235,7 @@ async fn sync(running: &Arc<Running>, id: Id) -> bool {
     let until = tokio::time::Instant::now() + ENTRY_WAIT_MAX;
     loop {
         // From here on what comes is not missed.
-        let appended = running.appended.notified();
+        let appended = running.events.appended.notified();
         let Ok(replica) = Replica::of(&running.db) else { return false };
         if replica.id_of(id.index) == Some(entry_id(&id)) {
             break;

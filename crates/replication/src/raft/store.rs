@@ -12,7 +12,7 @@ use std::sync::Arc;
 use openraft::storage::{LogFlushed, RaftLogStorage};
 use openraft::{AnyError, LogState, OptionalSend, RaftLogReader, StorageIOError};
 use remanent_engine::{Database, EntryId, Error, Replica};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::entry::{GroupEntry, Id, Message, NodeId, StorageError, Types, Vote, entry_id, id_of};
 use crate::state::promise::Promise;
@@ -27,8 +27,16 @@ pub(crate) struct Store {
     pub(crate) db: Arc<Database>,
     pub(crate) restarter: Restarter,
     pub(crate) promise: Arc<Promise>,
+    pub(crate) events: Arc<LogEvents>,
+}
+
+/// What becomes of the log, for those who work beside Raft.
+#[derive(Debug, Default)]
+pub(crate) struct LogEvents {
     /// Wakes those that wait for an entry.
-    pub(crate) appended: Arc<Notify>,
+    pub(crate) appended: Notify,
+    /// Entries up to this one are not needed any more.
+    pub(crate) forgotten: watch::Sender<u64>,
 }
 
 impl RaftLogReader<Types> for Store {
@@ -110,7 +118,7 @@ impl RaftLogStorage<Types> for Store {
         I::IntoIter: OptionalSend,
     {
         self.append_all(entries.into_iter())?;
-        self.appended.notify_waiters();
+        self.events.appended.notify_waiters();
         // In memory is enough for Raft here; what a restart means, `unsure` knows.
         done.log_io_completed(Ok(()));
         Ok(())
@@ -121,7 +129,9 @@ impl RaftLogStorage<Types> for Store {
     }
 
     async fn purge(&mut self, upto: Id) -> Result<(), StorageError> {
-        Replica::of(&self.db).and_then(|replica| replica.forget(upto.index)).map_err(write_error)
+        // Files are removed beside this: that may take seconds, and who waits answers nobody.
+        self.events.forgotten.send_replace(upto.index);
+        Ok(())
     }
 }
 
