@@ -18,7 +18,7 @@ use crate::report;
 pub(crate) const REPLICAS: (&str, &str, &str) = (
     "replicas",
     "groups of three processes: commits, catching up (`lab replicas --help`)",
-    "remanent, berkeley-db (its replication manager)",
+    "remanent, berkeley-db (its replication manager), postgresql (synchronous standbys)",
 );
 
 /// Runs the package `lab-NAME` with these arguments, then writes the page if there are records of

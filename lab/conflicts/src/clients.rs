@@ -10,10 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lab_harness::Outcome;
+use lab_postgresql::told;
 use postgres::Client;
 use postgres::error::SqlState;
 
-use crate::contenders::{CLIENTS, Contender, told};
+use crate::contenders::{CLIENTS, Contender};
 use crate::statements::{Effect, Statement};
 
 const BEGIN: &str = "begin isolation level serializable";

@@ -3,21 +3,18 @@
 //! Dropping a contender ends its server. CPU time is that of the server's processes, in the ticks
 //! in which the operating system shows it.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
+use lab_harness::clock::cpu_ns_of;
 use lab_harness::{Failure, Outcome};
-use postgres::{Client, NoTls, SimpleQueryMessage};
+use postgres::{Client, NoTls};
 use serde_json::Value;
 
 /// How many clients there are at a time.
 pub(crate) const CLIENTS: usize = 4;
-
-/// A tick of `/proc`, which does not depend on the machine.
-const TICK_NS: u64 = 10_000_000;
 
 /// A server and those who are connected to it.
 pub(crate) struct Contender {
@@ -38,16 +35,8 @@ pub(crate) struct Contender {
 impl Contender {
     /// CPU time of the server so far.
     pub(crate) fn cpu_ns(&self) -> u64 {
-        self.processes.iter().map(|&process| cpu_ns(process).unwrap_or(0)).sum()
+        self.processes.iter().map(|&process| cpu_ns_of(process).unwrap_or(0)).sum()
     }
-}
-
-fn cpu_ns(process: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name of the program, in brackets, may hold anything.
-    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
-    let ticks = |place: usize| fields.get(place)?.parse::<u64>().ok();
-    Some((ticks(11)? + ticks(12)?) * TICK_NS)
 }
 
 /// Connects all clients.
@@ -57,28 +46,6 @@ fn cpu_ns(process: u32) -> Option<u64> {
 /// When one is not let in.
 pub(crate) fn connect(settings: &str) -> Outcome<Vec<Client>> {
     (0..CLIENTS).map(|_| Ok(Client::connect(settings, NoTls)?)).collect()
-}
-
-/// What a server says about a statement, in words.
-pub(crate) fn told(text: &str, error: &postgres::Error) -> String {
-    match error.as_db_error() {
-        Some(error) => format!("{text}: {} ({})", error.message(), error.code().code()),
-        None => format!("{text}: {error}"),
-    }
-}
-
-/// The one value of the one row.
-///
-/// # Errors
-///
-/// When the statement is refused or answers something else.
-pub(crate) fn value(client: &mut Client, text: &str) -> Outcome<String> {
-    let answer = client.simple_query(text).map_err(|error| told(text, &error))?;
-    let row = answer.iter().find_map(|message| match message {
-        SimpleQueryMessage::Row(row) => row.get(0),
-        _ => None,
-    });
-    row.map(str::to_owned).ok_or_else(|| format!("no value: {text}").into())
 }
 
 /// A process that is ended when nobody wants it any more.

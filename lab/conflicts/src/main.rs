@@ -61,7 +61,7 @@ fn run_chosen(choice: &Choice) -> Outcome<ExitCode> {
     let mut missing = None;
     match postgresql::start()? {
         Some(postgresql) => contenders.push(postgresql),
-        None => missing = Some(postgresql::MISSING),
+        None => missing = Some(lab_postgresql::MISSING),
     }
     run::run(choice, &mut contenders, missing, &mut io::stdout().lock())
 }

@@ -10,10 +10,11 @@ use std::process::ExitCode;
 use std::time::SystemTime;
 
 use lab_harness::{Outcome, machine};
+use lab_postgresql::{told, value};
 
 use crate::choice::Choice;
 use crate::clients;
-use crate::contenders::{Contender, told, value};
+use crate::contenders::Contender;
 use crate::record::{self, Case, Header};
 use crate::statements::{self, SUM, Statement};
 use crate::table;

@@ -10,6 +10,9 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::setting::Outcome;
 
+/// A tick of `/proc`, which does not depend on the machine.
+const TICK_NS: u64 = 10_000_000;
+
 /// A moment on both clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -61,6 +64,35 @@ pub fn thread_cpu_ns() -> u64 {
 #[must_use]
 pub fn process_cpu_ns() -> u64 {
     read(ClockId::ProcessCPUTime)
+}
+
+/// CPU time of another process so far, in nanoseconds; `None` if it is gone.
+#[must_use]
+pub fn cpu_ns_of(process: u32) -> Option<u64> {
+    Some(ticks_of(process)?[..2].iter().sum::<u64>() * TICK_NS)
+}
+
+/// CPU time of a process and of all that it has started, in nanoseconds, with those that ended and
+/// were waited for.
+#[must_use]
+pub fn cpu_ns_of_all(process: u32) -> u64 {
+    let children = format!("/proc/{process}/task/{process}/children");
+    let children = std::fs::read_to_string(children).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    let own = ticks_of(process).map_or(0, |ticks| ticks.iter().sum::<u64>() * TICK_NS);
+    own + children.map(cpu_ns_of_all).sum::<u64>()
+}
+
+/// What a process has used: as itself, in the kernel; and the same of those that it has waited for.
+fn ticks_of(process: u32) -> Option<[u64; 4]> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program, in brackets, may hold anything.
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = [0; 4];
+    for count in &mut ticks {
+        *count = fields.next()?.parse().ok()?;
+    }
+    Some(ticks)
 }
 
 /// Keeps this process on one core from now on.

@@ -2,12 +2,15 @@
 //!
 //! They end with the group. Everything about them is on loopback, in one folder.
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use lab_berkeley_db::BERKELEY_DB;
 use lab_harness::Outcome;
 
 /// The first word on the command line of a process that is a member.
@@ -21,13 +24,31 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) enum System {
     Remanent,
     BerkeleyDb,
+    PostgreSql,
 }
 
 impl System {
+    pub(crate) const ALL: [Self; 3] = [Self::Remanent, Self::BerkeleyDb, Self::PostgreSql];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Remanent => "remanent",
             Self::BerkeleyDb => "berkeley-db",
+            Self::PostgreSql => "postgresql",
+        }
+    }
+
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|system| system.name() == name)
+    }
+
+    /// Whether its replicas commit so, and it is installed.
+    pub(crate) fn takes_part(self, level: &str) -> bool {
+        let is_of_all = level.ends_with("majority");
+        match self {
+            Self::Remanent => true,
+            Self::BerkeleyDb => is_of_all && BERKELEY_DB.missing.is_none(),
+            Self::PostgreSql => is_of_all && lab_postgresql::is_installed(),
         }
     }
 }
@@ -59,6 +80,8 @@ impl<'f> Group<'f> {
         let ports = listeners.iter().map(|it| Ok(it.local_addr()?.port()));
         let ports = ports.collect::<Outcome<Vec<_>>>()?;
         drop(listeners);
+        // A server of another user has a folder of its own in it.
+        std::fs::set_permissions(folder, Permissions::from_mode(0o755))?;
         let mut group = Self { system, folder, ports, on_disk, members: Vec::new() };
         let started: Vec<_> = (0..3).map(|place| group.spawn(place)).collect::<Outcome<_>>()?;
         group.members = started;

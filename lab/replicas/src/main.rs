@@ -1,25 +1,29 @@
-//! Replicas in the laboratory: groups of three processes on loopback, beside those of Berkeley DB.
+//! Replicas in the laboratory: groups of three processes on loopback, beside those of Berkeley DB
+//! and PostgreSQL.
 //!
 //! In reading order: the command line becomes a `choice`; a `run` starts `groups`, each of which is
 //! three processes of this program that are a `member` each, has them commit, catch up, and be read
 //! while they apply, counts the rows of all replicas, and writes `record`s. A member of our own is
-//! `remanent`; the other one is `berkeley_db`.
+//! `remanent`; the others are `berkeley_db` and `postgresql`.
 
 mod berkeley_db;
 mod choice;
 mod groups;
 mod member;
+mod postgresql;
 mod record;
 mod remanent;
 mod run;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use lab_berkeley_db::replica::Site;
 use lab_harness::Outcome;
 
 use crate::groups::{MEMBER, System};
+use crate::postgresql::Cluster;
 use crate::remanent::Replica;
 
 fn main() -> ExitCode {
@@ -52,8 +56,9 @@ fn serve(words: &[String]) -> Outcome<()> {
     };
     let place: usize = place.parse()?;
     let ports = ports.split(',').map(str::parse).collect::<Result<Vec<u16>, _>>()?;
-    match *system == System::Remanent.name() {
-        true => member::answer(&Replica::start(folder, place, &ports)?),
-        false => member::answer(&Site::open(folder, place, &ports, medium == "disk")?),
+    match System::of_name(system).ok_or("there is no such system")? {
+        System::Remanent => member::answer(&Replica::start(folder, place, &ports)?),
+        System::BerkeleyDb => member::answer(&Site::open(folder, place, &ports, medium == "disk")?),
+        System::PostgreSql => member::answer(&Cluster::start(Path::new(folder), place, &ports)?),
     }
 }

@@ -26,6 +26,10 @@ pub(crate) trait Member: Sync {
     fn find(&self, key: u64) -> Outcome<bool>;
     /// How many row changes it has applied.
     fn changes_applied(&self) -> u64;
+    /// CPU time by now, of all that belongs to it, in nanoseconds.
+    fn cpu_ns(&self) -> u64 {
+        process_cpu_ns()
+    }
 }
 
 /// Answers until nobody asks any more.
@@ -58,7 +62,7 @@ fn done(member: &dyn Member, words: &[&str]) -> Outcome<String> {
         }
         ["count"] => member.count()?.to_string(),
         ["applied"] => member.changes_applied().to_string(),
-        ["cpu"] => process_cpu_ns().to_string(),
+        ["cpu"] => member.cpu_ns().to_string(),
         ["commits", level, threads, millis, first] => {
             let time = Duration::from_millis(millis.parse()?);
             commits(member, level, threads.parse()?, time, first.parse()?)?

@@ -7,7 +7,6 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use lab_berkeley_db::BERKELEY_DB;
 use lab_harness::Outcome;
 
 use crate::choice::Choice;
@@ -41,10 +40,8 @@ pub(crate) fn run(choice: &Choice) -> Outcome<()> {
         let (phase, level) = ("transport", "");
         measured(Figure { phase, contender: "tcp", level, round, numbers })?;
         for level in LEVELS {
-            measured(commits(System::Remanent, level, round, trip, choice)?)?;
-            let is_of_both = level.ends_with("majority");
-            if is_of_both && BERKELEY_DB.missing.is_none() {
-                measured(commits(System::BerkeleyDb, level, round, trip, choice)?)?;
+            for system in System::ALL.into_iter().filter(|system| system.takes_part(level)) {
+                measured(commits(system, level, round, trip, choice)?)?;
             }
         }
         following(round, choice)?.into_iter().try_for_each(&mut measured)?;

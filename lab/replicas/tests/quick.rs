@@ -22,6 +22,8 @@ fn all_is_measured_and_recorded() {
     for phase in ["apply", "read", "catch up"] {
         assert_eq!(of("remanent", phase), 1, "{phase}: {records}");
     }
+    let served = if lab_postgresql::is_installed() { 2 } else { 0 };
+    assert_eq!(of("postgresql", "commits"), served, "{records}");
     let others = if lab_berkeley_db::BERKELEY_DB.missing.is_some() { 0 } else { 2 };
     assert_eq!(of("berkeley-db", "commits"), others, "{records}");
 }
