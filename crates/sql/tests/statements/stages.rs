@@ -235,8 +235,7 @@ const BY_KEYS: [(&str, &str); 16] = [
         "line, sale",
     ),
     (
-        "select count(*), sum(seconds) from visit v where customer in (select customer from sale \
-         where weight > 20)",
+        "select count(*), sum(seconds) from visit v where customer in (select customer from sale)",
         "sale, visit",
     ),
     ("select count(*) from (select distinct customer, seconds % 3 from visit) as q", "visit"),
@@ -246,6 +245,28 @@ const BY_KEYS: [(&str, &str); 16] = [
         "customer, visit",
     ),
 ];
+
+/// Queries whose joins find few rows by a key, of which all have to be looked up: a range of its
+/// values leaves nothing out that the join does not.
+const BY_SEGMENTS: [&str; 2] = [
+    "select sum(v.seconds), count(*) from visit v join customer c on c.id = v.customer \
+     where c.city = 'city 1' \
+     and v.seconds < (select 0.9 * avg(w.seconds) from visit w where w.customer = c.id)",
+    "select count(*), sum(seconds) from visit v where customer in (select customer from sale \
+     where weight > 20)",
+];
+
+#[test]
+fn rows_that_a_join_finds_are_divided_by_segments() {
+    let mut place = place(2);
+    for query in BY_SEGMENTS {
+        let expected = rows(&mut place.alone, query);
+        assert_eq!(ran(&mut place, query), (1, expected), "{query}");
+        let plan = rows(&mut place.session, &format!("explain {query}")).join("\n");
+        assert!(!plan.contains(", divided by "), "{query}\n{plan}");
+        assert!(plan.contains("Stage: tasks of several replicas, by visit\n"), "{query}\n{plan}");
+    }
+}
 
 #[test]
 fn tasks_of_a_range_of_keys_have_whole_groups() {

@@ -4,6 +4,7 @@
 //! where one table is read for a range, all that it meets by the key needs no more: no task reads
 //! what others read, and groups are whole. What has no such key, each task reads by itself.
 
+use datafusion::common::tree_node::TreeNode;
 use datafusion::common::{Column, JoinType, ScalarValue};
 use datafusion::datasource::source_as_provider;
 use datafusion::error::Result as PlanResult;
@@ -20,6 +21,9 @@ use crate::workers::Division;
 const APART: f64 = 0.65;
 /// The same where they do.
 const TOGETHER: f64 = 0.5;
+/// The same where they do not, and a join looks up the key of each row in any case: there is not
+/// much else to be left out.
+const SOUGHT: f64 = 1.0;
 /// Ways to divide a plan that are considered.
 const WAYS_MAX: usize = 32;
 
@@ -133,6 +137,8 @@ struct Looking {
     largest: f64,
     /// Those of the largest table.
     bounds: Option<Bounds>,
+    /// Whether a join by the key finds few of the rows.
+    sought: bool,
 }
 
 impl Looking {
@@ -195,7 +201,12 @@ impl Looking {
         };
         let is_in_order =
             source.table.primary().is_some_and(|index| index.columns.first() == Some(&place));
-        self.read += rows * if is_in_order { TOGETHER } else { APART };
+        self.read += rows
+            * match is_in_order {
+                true => TOGETHER,
+                false if self.sought => SOUGHT,
+                false => APART,
+            };
         self.largest = self.largest.max(rows);
         let known = source.known().and_then(|known| {
             let place = scan.source.schema().index_of(&key.name).ok()?;
@@ -226,26 +237,18 @@ impl Looking {
         if sides.iter().all(Vec::is_empty) {
             return Ok(None);
         }
-        for (left, right) in &join.on {
-            let (Some(left), Some(right)) = (left.try_as_col(), right.try_as_col()) else {
-                continue;
-            };
-            let (in_left, in_right) = (sides[0].contains(left), sides[1].contains(right));
-            // Whether one side has a NULL at all may matter to each row of the other.
-            if in_left && !in_right && !join.null_aware {
-                sides[1].push(right.clone());
-            }
-            if in_right && !in_left && !join.null_aware {
-                sides[0].push(left.clone());
-            }
-        }
+        let is_by_key = with_equal_keys(join, &mut sides);
         // The rows of these joins are some of each side's: one of which is restricted is enough.
         let one_is_enough =
             matches!(join.join_type, JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi);
         let mut is_restricted = [false; 2];
         let mut inputs = Vec::with_capacity(2);
-        for (place, input) in [&join.left, &join.right].into_iter().enumerate() {
+        let both = [&join.left, &join.right];
+        let sought = self.sought;
+        for (place, input) in both.into_iter().enumerate() {
             let before = (self.read, self.largest, self.bounds);
+            let is_sought = one_is_enough && is_by_key && has_conditions(both[1 - place]);
+            self.sought = sought || is_sought;
             let keys = std::mem::take(&mut sides[place]);
             let restricted = match keys.is_empty() {
                 true => None,
@@ -261,6 +264,7 @@ impl Looking {
                 }
             });
         }
+        self.sought = sought;
         let is_enough = match one_is_enough {
             true => is_restricted != [false; 2],
             false => is_restricted[usize::from(!kept[0])],
@@ -269,6 +273,38 @@ impl Looking {
         let restricted = is_enough.then(|| plan.with_new_exprs(plan.expressions(), inputs));
         restricted.transpose()
     }
+}
+
+/// Adds the columns that a join makes equal to keys of its other side; whether it does so with any.
+fn with_equal_keys(join: &Join, sides: &mut [Vec<Column>; 2]) -> bool {
+    let mut is_by_key = false;
+    for (left, right) in &join.on {
+        let (Some(left), Some(right)) = (left.try_as_col(), right.try_as_col()) else {
+            continue;
+        };
+        let (in_left, in_right) = (sides[0].contains(left), sides[1].contains(right));
+        is_by_key |= in_left || in_right;
+        // Whether one side has a NULL at all may matter to each row of the other.
+        if in_left && !in_right && !join.null_aware {
+            sides[1].push(right.clone());
+        }
+        if in_right && !in_left && !join.null_aware {
+            sides[0].push(left.clone());
+        }
+    }
+    is_by_key
+}
+
+/// Whether some rows of a table are left out below.
+fn has_conditions(plan: &LogicalPlan) -> bool {
+    let found = plan.exists(|node| {
+        Ok(match node {
+            LogicalPlan::TableScan(scan) => !scan.filters.is_empty(),
+            LogicalPlan::Filter(_) => true,
+            _ => false,
+        })
+    });
+    found.unwrap_or(false)
 }
 
 /// The columns that the values of keys are of, below.
