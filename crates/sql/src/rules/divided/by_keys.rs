@@ -23,7 +23,7 @@ const APART: f64 = 0.65;
 const TOGETHER: f64 = 0.5;
 /// The same where they do not, and a join looks up the key of each row in any case: there is not
 /// much else to be left out.
-const SOUGHT: f64 = 1.0;
+const SOUGHT: f64 = 0.9;
 /// Ways to divide a plan that are considered.
 const WAYS_MAX: usize = 32;
 
