@@ -397,14 +397,7 @@ impl Log {
         self.sync_oldest_beyond(0).map(drop)
     }
 
-    /// The same where too many files are not synced; whether that was so.
-    ///
-    /// # Errors
-    /// `LogFailed`.
-    pub(crate) fn sync_if_many(&self) -> Result<bool> {
-        self.sync_oldest_beyond(UNSYNCED_FILES_MAX)
-    }
-
+    /// The same where more files than so many are not synced; whether that was so.
     fn sync_oldest_beyond(&self, left: usize) -> Result<bool> {
         let oldest = {
             let file = lock(&self.file);

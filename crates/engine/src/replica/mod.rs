@@ -335,13 +335,20 @@ impl<'d> Replica<'d> {
     }
 
     /// Has the disk take the oldest full file of the log, if several are not there; whether that
-    /// was so. To be called until it is not, whenever a follower has appended, beside what appends:
-    /// that waits for the disk only where very much is not there, since the leader waits for it.
+    /// was so. To be called while [`Replica::has_many_unsynced`], from time to time, beside what
+    /// appends: a follower's waits for the disk only where very much is not there, since the leader
+    /// waits for it.
     ///
     /// # Errors
     /// `LogFailed`.
     pub fn sync_if_many(&self) -> Result<bool> {
         self.log.sync_if_many()
+    }
+
+    /// Whether several full files of the log may not be on the disk. It waits for nobody: while one
+    /// is written to it says that it is not so.
+    pub fn has_many_unsynced(&self) -> bool {
+        self.log.has_many_unsynced()
     }
 
     /// Lets go of entries up to this one, as far as no image needs them.

@@ -94,10 +94,12 @@ fn a_follower_appends_and_does_not_wait_for_its_disk() {
     let before = syncs(&follower);
     hand_over(&leader, &mut follower, &table, 80);
     assert_eq!(syncs(&follower), before);
+    assert!(follower.replica().has_many_unsynced());
     let mut files = 0;
     while follower.replica().sync_if_many().expect("to be synced") {
         files += 1;
     }
+    assert!(!follower.replica().has_many_unsynced());
     assert!((20..40).contains(&files), "{files}");
     assert_eq!(syncs(&follower), before + files);
     // Where nobody does that, it does wait: files that are not on the disk are not without number.

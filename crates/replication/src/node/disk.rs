@@ -22,6 +22,8 @@ use remanent_engine::Replica;
 
 /// How long a replica is waited for: one that does not answer may not keep this one open.
 const SYNC_MAX: Duration = Duration::from_secs(3);
+/// How often it is looked whether the disk lacks full files of the log.
+const SYNC_AFTER: Duration = Duration::from_millis(100);
 
 /// Has the disks of a majority take the log whenever a commit waits for that.
 pub(crate) async fn sync_for_commits(running: Arc<Running>, transport: Arc<dyn Transport>) {
@@ -37,7 +39,8 @@ pub(crate) async fn sync_for_commits(running: Arc<Running>, transport: Arc<dyn T
 /// Has a follower's disk take full files of the log, beside what appends to it.
 pub(crate) async fn sync_beside_appends(running: Arc<Running>) {
     loop {
-        running.events.appended.notified().await;
+        // Not after each append, of which there are thousands in a second.
+        tokio::time::sleep(SYNC_AFTER).await;
         if let Err(error) = running.sync_if_many().await {
             // Whoever appends next meets it.
             tracing::error!(%error, "the log of a follower is not brought to the disk");

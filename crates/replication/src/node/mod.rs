@@ -405,8 +405,10 @@ impl Running {
     /// # Errors
     /// What the engine says.
     pub(crate) async fn sync_if_many(&self) -> remanent_engine::Result<()> {
-        let sync = |db: Arc<Database>| move || Replica::of(&db)?.sync_if_many();
-        while block_on(self.is_simulated, sync(Arc::clone(&self.db))).await? {}
+        while Replica::of(&self.db)?.has_many_unsynced() {
+            let db = Arc::clone(&self.db);
+            block_on(self.is_simulated, move || Replica::of(&db)?.sync_if_many()).await?;
+        }
         Ok(())
     }
 

@@ -112,6 +112,11 @@ struct Interruptible {
 impl Accumulator for Interruptible {
     fn update_batch(&mut self, values: &[ArrayRef]) -> PlanResult<()> {
         let rows = values.first().map_or(0, |array| array.len());
+        // Frames that slide bring a row or few at a time.
+        if rows <= ROWS_AT_ONCE {
+            Cancel::check_current()?;
+            return self.accumulator.update_batch(values);
+        }
         for start in (0..rows).step_by(ROWS_AT_ONCE) {
             Cancel::check_current()?;
             let length = ROWS_AT_ONCE.min(rows - start);

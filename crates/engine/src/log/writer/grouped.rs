@@ -12,7 +12,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Buffer, Log, OpenFile, failed, lock};
+use super::{Buffer, Log, OpenFile, UNSYNCED_FILES_MAX, failed, lock};
 use crate::checksum::Checksum;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::Durability;
@@ -187,6 +187,19 @@ impl Log {
             group.lock().push(end, content.message, kept);
         }
         Ok(())
+    }
+
+    /// Syncs the oldest file where too many are not synced; whether that was so.
+    ///
+    /// # Errors
+    /// `LogFailed`.
+    pub(crate) fn sync_if_many(&self) -> Result<bool> {
+        self.sync_oldest_beyond(UNSYNCED_FILES_MAX)
+    }
+
+    /// Whether too many files are not synced, unless somebody writes just now.
+    pub(crate) fn has_many_unsynced(&self) -> bool {
+        self.file.try_lock().is_ok_and(|file| file.unsynced.len() > UNSYNCED_FILES_MAX)
     }
 
     fn check_next(&self, group: &Group, id: EntryId, start: Option<u64>) -> Result<()> {
