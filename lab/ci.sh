@@ -1,11 +1,11 @@
 #!/bin/sh
-# Runs every workload, small and once, with the program that the step `sql` of `cargo xtask ci` has
-# built: answers are verified, and no time counts.
+# Runs every workload, with few rows and once, with the program that the step `sql` of `cargo xtask
+# ci` has built: answers are verified, and no time counts.
 set -e
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 sh xtask/sql-tests.sh --no-run
 "$target/debug/lab" sensors readers long-reader sets ladder recovery burst memory \
-    --quick --rounds 1 --out "$target/lab-ci"
+    --quick --rows 2000 --rounds 1 --out "$target/lab-ci"
 "$target/debug/lab-conflicts" --quick --server "$target/debug/remanent" --out "$target/lab-ci"
-exec "$target/debug/lab" sensors --interface rust,c,mco,d --quick --rounds 1 --out "$target/lab-ci"
+exec "$target/debug/lab" sensors --interface rust,c,mco,d --quick --rows 2000 --rounds 1 --out "$target/lab-ci"

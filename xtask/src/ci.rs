@@ -2,10 +2,11 @@
 //! taken, in one command.
 //!
 //! The steps stand in `ci/steps.rs`, cheapest first; the first failure ends the run and says how to
-//! repeat that step alone. What would take too long every time is divided into ten parts, of which
-//! each run has one (`ci/turn.rs`); `--all` has all of them. Continuous integration runs this and
-//! nothing else.
+//! repeat that step alone. A whole run has some of them in a second process (`ci/beside.rs`). What
+//! would take too long every time is divided into ten parts, of which each run has one
+//! (`ci/turn.rs`); `--all` has all of them. Continuous integration runs this and nothing else.
 
+mod beside;
 mod limit;
 mod steps;
 mod turn;
@@ -20,19 +21,20 @@ use std::time::{Duration, Instant};
 
 use crate::outcome::Outcome;
 use crate::part::Part;
+use beside::Beside;
 use limit::Timing;
-use steps::{Action, STEPS, Step};
+use steps::{Action, Step};
 use wish::Wish;
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let wish = Wish::read(arguments)?;
     if wish.list {
-        for step in STEPS {
+        for step in steps::all() {
             println!("{:<10} {}", step.name, step.purpose);
         }
         return Ok(());
     }
-    let steps = chosen(STEPS, &wish.names)?;
+    let steps = chosen(&wish.names)?;
     let is_whole = wish.names.is_empty();
     let part = match (wish.all, wish.turn) {
         (true, _) => Part::All,
@@ -40,23 +42,46 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
         (false, None) => Part::of(turn::next(root, is_whole)?),
     };
     say(&format!("ci: {part}"));
-    let timings = run_steps(root, &steps, part)?;
+    let start = Instant::now();
+    let timings = if is_whole { run_whole(root, part)? } else { run_steps(root, &steps, part)? };
     say(&limit::table(&timings));
-    if is_whole && !wish.all {
-        let cores = std::thread::available_parallelism()?.get();
-        limit::remark(&timings, cores).iter().for_each(|remark| say(remark));
+    if is_whole {
+        let (took, cores) = (start.elapsed(), std::thread::available_parallelism()?.get());
+        say(&format!("ci: the whole run took {:.1} s", took.as_secs_f64()));
+        if !wish.all {
+            limit::remark(&timings, took, cores).iter().for_each(|remark| say(remark));
+        }
     }
     Ok(())
 }
 
+/// Every step. Those that may run in a second process beside what checks and compiles.
+fn run_whole(root: &Path, part: Part) -> Result<Vec<Timing>, Box<dyn std::error::Error>> {
+    let steps = |of: &'static [Step]| of.iter().collect::<Vec<_>>();
+    let mut timings = run_steps(root, &steps(steps::FIRST), part)?;
+    let beside = Beside::start(root, &steps(steps::BESIDE), part)?;
+    timings.extend(run_steps(root, &steps(steps::CHECKS), part)?);
+    let compiled = Instant::now();
+    steps::TESTS.iter().try_for_each(|step| step.compile(root))?;
+    let waited = Instant::now();
+    beside.join()?;
+    say(&format!(
+        "ci: the tests were compiled in {:.1} s, and {:.1} s later the steps beside had ended",
+        (waited - compiled).as_secs_f64(),
+        waited.elapsed().as_secs_f64()
+    ));
+    timings.extend(run_steps(root, &steps(steps::TESTS), part)?);
+    Ok(timings)
+}
+
 /// The named steps in their usual order, or all when none is named.
-fn chosen<'a>(steps: &'a [Step], names: &[String]) -> Result<Vec<&'a Step>, String> {
-    let is_known = |name: &&String| steps.iter().any(|step| step.name == **name);
+fn chosen(names: &[String]) -> Result<Vec<&'static Step>, String> {
+    let is_known = |name: &&String| steps::all().any(|step| step.name == **name);
     if let Some(name) = names.iter().find(|name| !is_known(name)) {
         return Err(format!("there is no step `{name}`; `cargo xtask ci list` names them"));
     }
     let is_chosen = |step: &&Step| names.is_empty() || names.iter().any(|name| name == step.name);
-    Ok(steps.iter().filter(is_chosen).collect())
+    Ok(steps::all().filter(is_chosen).collect())
 }
 
 fn run_steps(
@@ -90,9 +115,7 @@ impl Step {
     /// How long it took to compile, where that can be told apart, and to run.
     fn run(&self, root: &Path, part: Part) -> Result<[Duration; 2], Box<dyn std::error::Error>> {
         let start = Instant::now();
-        if let Action::Program(program) = self.action {
-            program.compile(root)?;
-        }
+        self.compile(root)?;
         let compile = start.elapsed();
         match self.action {
             Action::Command(command) => command(root, &[])?,
@@ -100,6 +123,13 @@ impl Step {
             Action::Program(program) => program.run(root)?,
         }
         Ok([compile, start.elapsed() - compile])
+    }
+
+    fn compile(&self, root: &Path) -> Outcome {
+        match self.action {
+            Action::Program(program) => program.compile(root),
+            Action::Command(_) | Action::InParts(_) => Ok(()),
+        }
     }
 
     fn shown(&self) -> String {

@@ -56,6 +56,11 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
+/// What gcc's sanitizers and valgrind check, one after the other.
+pub(crate) fn run_checked(root: &Path, _: &[String]) -> Outcome {
+    run(root, &["--sanitize", "--valgrind"].map(str::to_owned))
+}
+
 fn wish(arguments: &[String]) -> Result<Wish, String> {
     let mut wish = Wish::default();
     for argument in arguments {

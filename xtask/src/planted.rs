@@ -40,8 +40,8 @@ struct List {
 }
 
 const LISTS: [List; 2] = [
-    List { path: "crates/simulator/planted.toml", place: 0, most: 4 },
-    List { path: "crates/sql/planted.toml", place: 1, most: 2 },
+    List { path: "crates/simulator/planted.toml", place: 0, most: 2 },
+    List { path: "crates/sql/planted.toml", place: 1, most: 1 },
 ];
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {

@@ -39,16 +39,15 @@ pub(super) fn table(timings: &[Timing]) -> String {
         let (name, usual) = (timing.name, timing.usual_s);
         text += &format!("{name:<18}{compile:>9.1}{run:>9.1}{:>9.1}{usual:>9}\n", compile + run);
     }
-    let total = total(timings).as_secs_f64();
+    let total = timings.iter().map(Timing::total).sum::<Duration>().as_secs_f64();
     text += &format!("ci: all {} steps passed in {total:.1} s", timings.len());
     text
 }
 
 /// What to say of a run that took too long: the steps that grew most. It does not fail for that,
 /// since a machine may be slow for reasons of its own; the usual times must fit (`tests.rs`).
-pub(super) fn remark(timings: &[Timing], cores: usize) -> Option<String> {
-    let total = total(timings);
-    if cores != CORES || total <= LIMIT {
+pub(super) fn remark(timings: &[Timing], took: Duration, cores: usize) -> Option<String> {
+    if cores != CORES || took <= LIMIT {
         return None;
     }
     let mut grown: Vec<&Timing> = timings.iter().filter(|timing| timing.over_s() > 0.0).collect();
@@ -59,14 +58,10 @@ pub(super) fn remark(timings: &[Timing], cores: usize) -> Option<String> {
     });
     Some(format!(
         "ci: slow: {:.0} minutes, more than {}: {}",
-        total.as_secs_f64() / 60.0,
+        took.as_secs_f64() / 60.0,
         LIMIT.as_secs() / 60,
         grown.collect::<Vec<_>>().join("; ")
     ))
-}
-
-fn total(timings: &[Timing]) -> Duration {
-    timings.iter().map(Timing::total).sum()
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! The steps of `cargo xtask ci`, in the order in which they run. Change them here.
 //!
-//! Cheap steps that fail often come first, tests last. A step is a command of this program or
-//! another program with its arguments and variables; its name is what `cargo xtask ci STEP` takes,
-//! and its usual time, in seconds, what it took in the run that `docs/ci.md` describes.
+//! Cheap steps that fail often come first, tests last. A whole run has the steps of `BESIDE` in a
+//! second process while it goes through `CHECKS` and compiles the tests, and then `TESTS` alone. A
+//! step is a command of this program or another program with its arguments and variables; its name
+//! is what `cargo xtask ci STEP` takes, and its usual time, in seconds, what it took by itself in
+//! the run that `docs/ci.md` describes.
 
 use std::path::Path;
 
@@ -45,10 +47,15 @@ const GROUPS: &[(&str, &str)] = &[
     ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
 ];
 
-pub(super) const STEPS: &[Step] = &[
+/// Seconds each.
+pub(super) const FIRST: &[Step] = &[
     program("fmt", "all code is formatted", 2, "cargo fmt --all --check"),
     command("tidy", "the rules of style hold", 4, tidy::run),
     command("commit", "the newest commit has a short title and says why", 1, commit::run),
+];
+
+/// No program runs in them that others would disturb.
+pub(super) const CHECKS: &[Step] = &[
     program(
         "clippy",
         "no warning in any crate, the laboratory included",
@@ -59,19 +66,23 @@ pub(super) const STEPS: &[Step] = &[
         &[("RUSTDOCFLAGS", "-D warnings")],
         program(
             "doc",
-            "documentation builds without a warning",
+            "documentation builds without a warning, of all but the laboratory",
             92,
-            "cargo doc --workspace --no-deps",
+            "cargo doc --workspace --exclude lab* --no-deps",
         ),
     ),
     command("headers", "the C header is the one that the Rust sources make", 1, headers::check),
+];
+
+/// Built in `release` or in folders of their own, and no result depends on what runs beside them.
+pub(super) const BESIDE: &[Step] = &[
     command("size", "the engine fits into a small program", 40, size::run),
     command("examples", "programs in C and C++, built and run as users do it", 91, examples::run),
-    program(
+    command(
         "examples-checked",
         "the same programs under sanitizers and under valgrind",
         23,
-        "cargo xtask examples --sanitize --valgrind",
+        examples::run_checked,
     ),
     with(
         SHUTTLE,
@@ -136,13 +147,17 @@ pub(super) const STEPS: &[Step] = &[
             "cargo run --release --package remanent-group-simulator -- --count 500",
         ),
     ),
+];
+
+/// One after the other, with the machine to themselves.
+pub(super) const TESTS: &[Step] = &[
     program(
         "replication",
         "tests of groups of replicas, on sockets",
         45,
         "cargo test --package remanent-replication --package remanent-group-simulator",
     ),
-    in_parts("planted", "bugs put into a copy of the engine are found", 150, planted::run_part),
+    in_parts("planted", "bugs put into a copy of the engine are found", 90, planted::run_part),
     // `xtask/sql-tests.sh` has the same packages, for the steps below.
     program(
         "sql",
@@ -156,7 +171,7 @@ pub(super) const STEPS: &[Step] = &[
     in_parts(
         "planted-sql",
         "bugs put into a copy of what stands on DataFusion are found",
-        90,
+        50,
         planted::run_sql_part,
     ),
     program(
@@ -168,11 +183,16 @@ pub(super) const STEPS: &[Step] = &[
     program(
         "lab",
         "every workload of the laboratory and each interface, every answer verified",
-        168,
+        70,
         "sh lab/ci.sh",
     ),
     program("test", "tests of everything else", 260, "cargo test"),
 ];
+
+/// All of them, in the order of a run that has nothing beside it.
+pub(super) fn all() -> impl Iterator<Item = &'static Step> {
+    [FIRST, CHECKS, BESIDE, TESTS].into_iter().flatten()
+}
 
 const fn program(
     name: &'static str,

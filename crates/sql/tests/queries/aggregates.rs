@@ -208,7 +208,7 @@ fn groups_are_those_of_datafusion() {
         let db = filled(seed, 1_500, Shape { nulls, is_large });
         let mut session = db.session();
         let mut random = Random(seed * 77);
-        for _ in 0..40 {
+        for _ in 0..16 {
             let texts = query(&mut random);
             for table in ["hot", "cold", "mixed"] {
                 failed += usize::from(compare(&mut session, &texts, table, seed));
@@ -218,7 +218,7 @@ fn groups_are_those_of_datafusion() {
             assert!(!is_encoded(&mut session, &texts[1].replace("TABLE", "cold")));
         }
     }
-    assert!(failed > 10, "{failed} queries failed; numbers are to be too large now and then");
+    assert!(failed > 4, "{failed} queries failed; numbers are to be too large now and then");
     assert_eq!(encoded, asked, "queries that were computed on encoded columns");
 }
 
@@ -261,7 +261,7 @@ fn few_rows_have_groups_too() {
         let db = filled(9, rows, Shape { nulls, is_large: false });
         let mut session = db.session();
         let mut random = Random(rows + nulls);
-        for _ in 0..20 {
+        for _ in 0..8 {
             let texts = query(&mut random);
             for table in ["hot", "cold", "mixed"] {
                 compare(&mut session, &texts, table, rows);

@@ -153,9 +153,9 @@ fn plans_for_any_values_answer_as_those_for_values() {
             session.execute(&format!("set search_path = {path}")).expect("a setting");
             session
         });
-        for _ in 0..20 {
+        for _ in 0..10 {
             let (text, kinds) = with_parameters(random);
-            for _ in 0..5 {
+            for _ in 0..4 {
                 let values: Vec<Datum> = kinds.iter().map(|kind| kind.value(random)).collect();
                 let written = with_constants(&text, &values);
                 let [custom, general, auto, of_text, of_shape] = &mut sessions;
