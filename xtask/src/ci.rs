@@ -34,6 +34,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
         }
         return Ok(());
     }
+    beside::end_with_parent();
     let steps = chosen(&wish.names)?;
     let is_whole = wish.names.is_empty();
     let part = match (wish.all, wish.turn) {

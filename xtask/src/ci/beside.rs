@@ -9,12 +9,16 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use super::steps::Step;
 use crate::outcome::Outcome;
 use crate::part::Part;
 
 const LOG: &str = "target/ci-beside.log";
+
+/// Tells the second process who waits for it.
+const PARENT: &str = "REMANENT_CI_PARENT";
 
 /// Steps that run; they are killed when nobody waits for their end.
 pub(super) struct Beside {
@@ -45,6 +49,7 @@ impl Beside {
         command.args(steps.iter().map(|step| step.name)).current_dir(root);
         // A group of its own: whoever ends it ends the compilers below it, too.
         command.process_group(0).stdin(Stdio::null());
+        command.env(PARENT, std::process::id().to_string());
         command.stdout(output.try_clone()?).stderr(output);
         Ok(Self { child: command.spawn()?, log })
     }
@@ -63,11 +68,26 @@ impl Beside {
 impl Drop for Beside {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
-            let end = format!("kill -- -{}", self.child.id());
-            drop(Command::new("sh").args(["-c", &end]).status());
+            end_group(self.child.id());
             drop(self.child.wait());
         }
     }
+}
+
+/// In the second process: ends with the one that waits for it, which may have been killed.
+pub(super) fn end_with_parent() {
+    let parent = std::env::var(PARENT).ok().and_then(|text| text.parse::<u32>().ok());
+    let Some(parent) = parent else { return };
+    std::thread::spawn(move || {
+        while std::os::unix::process::parent_id() == parent {
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        end_group(std::process::id());
+    });
+}
+
+fn end_group(group: u32) {
+    drop(Command::new("sh").args(["-c", &format!("kill -- -{group}")]).status());
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ them (`--parts 12 -s 10` for scale 10). The leader divides queries over so many 
 nothing is said. Each query is asked of both in turn, so many times, 3 if nothing is said, after
 one that does not count; rows are touched before, so that no answer is kept. A figure for each
 query, the medians, the tables of which tasks read parts, and whether the answers are the same;
-last the sums. Build remanent in the profile `analytics`.
+last the sums. What the machine allows stands there, too: how long the process alone takes while
+the leader answers the same query by itself, since cores share caches and memory. Half of that is
+what dividing could reach. Build remanent in the profile `analytics`.
 """
 
 import pathlib
@@ -15,6 +17,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 import psycopg
@@ -88,6 +91,27 @@ def wait_for(conn, position):
             time.sleep(0.5)
 
 
+def took(conn, text):
+    begun = time.perf_counter()
+    rows = conn.execute(text).fetchall()
+    return time.perf_counter() - begun, rows
+
+
+def took_beside(conn, leader, text):
+    """The time on the first while the leader answers the same.
+
+    By itself: what a transaction that has written asks is not divided.
+    """
+    leader.execute("begin")
+    leader.execute("update region set r_regionkey = r_regionkey where r_regionkey = 1")
+    thread = threading.Thread(target=took, args=(leader, text))
+    thread.start()
+    seconds, _ = took(conn, text)
+    thread.join()
+    leader.execute("rollback")
+    return seconds
+
+
 def shown(conn, text):
     """The tables of which tasks read parts, by stage."""
     plan = [row[0] for row in conn.execute(f"explain {text}").fetchall()]
@@ -124,17 +148,19 @@ def main():
             record="system", version=version, data=data.name, replicas=count, rounds=rounds,
             loaded_alone_s=round(loaded[0], 1), loaded_group_s=round(loaded[1], 1),
         )  # fmt: skip
-        sums, differ = [0.0, 0.0], 0
+        sums, differ = [0.0, 0.0, 0.0], 0
         for file in sorted((TPCH / "queries").glob("q*.sql")):
             text = file.read_text().replace("{fraction}", "0.0001").strip().rstrip(";")
-            times, answers = ([], []), [None, None]
+            times, answers = ([], [], []), [None, None]
             for _ in range(rounds + 1):
                 for place, conn in enumerate((one, many)):
                     touch(conn)
-                    begun = time.perf_counter()
-                    rows = conn.execute(text).fetchall()
-                    times[place].append(time.perf_counter() - begun)
+                    seconds, rows = took(conn, text)
+                    times[place].append(seconds)
                     answers[place] = sorted(map(str, rows))
+                for conn in (one, many):
+                    touch(conn)
+                times[2].append(took_beside(one, many, text))
             medians = [statistics.median(each[1:]) for each in times]
             sums = [total + median for total, median in zip(sums, medians)]
             differ += answers[0] != answers[1]
@@ -142,11 +168,13 @@ def main():
             say(
                 record="query", query=file.stem[:3], alone_ms=round(1000 * medians[0], 1),
                 group_ms=round(1000 * medians[1], 1), part=round(medians[1] / medians[0], 2),
+                beside_ms=round(1000 * medians[2], 1),
                 rows=len(answers[0]), equal=answers[0] == answers[1], stages=stages,
                 by_keys=by_keys,
             )  # fmt: skip
         say(
             record="sum", alone_s=round(sums[0], 3), group_s=round(sums[1], 3),
+            beside_s=round(sums[2], 3),
             part=round(sums[1] / sums[0], 3), different_answers=differ,
         )  # fmt: skip
         assert differ == 0

@@ -153,7 +153,7 @@ fn plans_for_any_values_answer_as_those_for_values() {
             session.execute(&format!("set search_path = {path}")).expect("a setting");
             session
         });
-        for _ in 0..10 {
+        for _ in 0..12 {
             let (text, kinds) = with_parameters(random);
             for _ in 0..4 {
                 let values: Vec<Datum> = kinds.iter().map(|kind| kind.value(random)).collect();
@@ -173,5 +173,5 @@ fn plans_for_any_values_answer_as_those_for_values() {
         }
     }
     assert_eq!(failed, 0, "queries that failed");
-    assert!(with_rows * 5 > asked, "{with_rows} of {asked} answers had several rows");
+    assert!(with_rows * 8 > asked, "{with_rows} of {asked} answers had several rows");
 }
