@@ -63,7 +63,9 @@ fn run_whole(root: &Path, part: Part) -> Result<Vec<Timing>, Box<dyn std::error:
     let beside = Beside::start(root, &steps(steps::BESIDE), part)?;
     timings.extend(run_steps(root, &steps(steps::CHECKS), part)?);
     let compiled = Instant::now();
-    steps::TESTS.iter().try_for_each(|step| step.compile(root))?;
+    for step in steps::TESTS {
+        step.compile(root).map_err(|reason| step.failed(&*reason))?;
+    }
     let waited = Instant::now();
     beside.join()?;
     say(&format!(
@@ -94,10 +96,7 @@ fn run_steps(
     for (index, step) in steps.iter().enumerate() {
         let title = format!("ci {}/{} {}", index + 1, steps.len(), step.name);
         say(&format!("{title}: {}", step.shown()));
-        let [compile, run] = step.run(root, part).map_err(|reason| {
-            let name = step.name;
-            format!("step `{name}` failed: {reason}\nrepeat it with: cargo xtask ci {name}")
-        })?;
+        let [compile, run] = step.run(root, part).map_err(|reason| step.failed(&*reason))?;
         let timing = Timing { name: step.name, usual_s: step.usual_s, compile, run };
         say(&format!("{title}: passed in {:.1} s", timing.total().as_secs_f64()));
         timings.push(timing);
@@ -133,9 +132,14 @@ impl Step {
         }
     }
 
+    fn failed(&self, reason: &dyn std::error::Error) -> String {
+        let name = self.name;
+        format!("step `{name}` failed: {reason}\nrepeat it with: cargo xtask ci {name}")
+    }
+
     fn shown(&self) -> String {
         match self.action {
-            Action::Command(_) | Action::InParts(_) => format!("cargo xtask {}", self.name),
+            Action::Command(_) | Action::InParts(_) => format!("cargo xtask ci {}", self.name),
             Action::Program(program) => program.shown(),
         }
     }

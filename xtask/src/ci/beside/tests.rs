@@ -49,7 +49,7 @@ fn its_failure_is_a_failure() {
 
 #[test]
 fn it_ends_with_whoever_does_not_wait_for_it() {
-    let place = Place::new("dropped", "sleep 1000 & echo $! >child; wait");
+    let place = Place::new("dropped", "(sleep 20; echo >late) & echo $! >child; wait; echo >ended");
     let beside = place.start();
     let child = place.0.join("child");
     let process = loop {
@@ -58,7 +58,6 @@ fn it_ends_with_whoever_does_not_wait_for_it() {
             _ => std::thread::sleep(std::time::Duration::from_millis(10)),
         }
     };
-    assert!(Path::new(&process).exists());
     drop(beside);
     // Its parent is gone as well: whoever has it then takes a moment to forget it.
     let is_gone = || match fs::read_to_string(format!("{process}/stat")) {
@@ -68,4 +67,6 @@ fn it_ends_with_whoever_does_not_wait_for_it() {
     while !is_gone() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
+    let reached = ["ended", "late"].map(|name| place.0.join(name).exists());
+    assert_eq!(reached, [false, false], "the script came to its end");
 }
