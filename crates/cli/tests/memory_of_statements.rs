@@ -73,6 +73,13 @@ const GROUPS: &[&str] = &[
      (select repeat('x', 5000000) a from b) x) y",
 ];
 
+/// Windows whose values for a batch nearly fill the budget, before they become a column.
+const RUNNING: &[&str] = &[
+    "select max(length(a)) from (select string_agg(t, '') over (order by i) a from b) x",
+    "select max(length(a)) from (select string_agg('xx', '') over (order by i) a from b) x",
+    "select max(length(a)) from (select string_agg('xx', '') over (order by -i) a from b) x",
+];
+
 /// Joins, sets, sorts.
 const OPERATORS: &[&str] = &[
     "select count(*) from generate_series(1, 10) a, generate_series(1, 10) b",
@@ -143,6 +150,20 @@ fn no_value_takes_more_than_the_budget() {
 #[test]
 fn no_group_takes_more_than_the_budget() {
     run(GROUPS, 1);
+}
+
+/// A column is a copy: it took half as much again as the budget, and nobody was asked.
+#[test]
+fn values_of_a_window_have_room_for_their_column() {
+    let served = Served::start(1024);
+    let mut client = served.client();
+    assert_eq!(client.query(TABLES).unwrap(), "");
+    served.peak();
+    for statement in RUNNING {
+        assert_eq!(client.query(statement).unwrap(), "53200", "{statement}");
+        let peak = served.peak();
+        assert!(peak <= 160 << 20, "{statement}: {} MiB", peak >> 20);
+    }
 }
 
 #[test]

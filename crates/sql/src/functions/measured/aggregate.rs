@@ -22,6 +22,7 @@ use datafusion::logical_expr::{
 use super::growth::{Size, largest_of, scalar_size};
 use super::{as_view, check_list, check_size};
 use crate::limits::cancel::Cancel;
+use crate::limits::heap;
 
 /// The functions.
 pub(crate) fn aggregates() -> [Arc<AggregateUDF>; 2] {
@@ -80,14 +81,14 @@ impl AggregateUDFImpl for MeasuredAggregate {
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> PlanResult<Box<dyn Accumulator>> {
-        Ok(Box::new(MeasuredValue(self.function().accumulator(args)?)))
+        Ok(Box::new(MeasuredValue::of(self.function().accumulator(args)?)))
     }
 
     fn create_sliding_accumulator(
         &self,
         args: AccumulatorArgs<'_>,
     ) -> PlanResult<Box<dyn Accumulator>> {
-        Ok(Box::new(MeasuredValue(self.function().create_sliding_accumulator(args)?)))
+        Ok(Box::new(MeasuredValue::of(self.function().create_sliding_accumulator(args)?)))
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
@@ -141,57 +142,75 @@ impl AggregateUDFImpl for MeasuredAggregate {
     }
 }
 
-/// The value of one group.
+/// The value of one group, or of each row of a window.
 #[derive(Debug)]
-struct MeasuredValue(Box<dyn Accumulator>);
+struct MeasuredValue {
+    inner: Box<dyn Accumulator>,
+    /// Bytes of all values that were given out.
+    given: usize,
+}
 
 impl MeasuredValue {
+    fn of(inner: Box<dyn Accumulator>) -> Self {
+        Self { inner, given: 0 }
+    }
+
     /// A text has room for twice what it is.
     fn check(&self) -> PlanResult<()> {
-        let bytes = self.0.size() / 2;
+        let bytes = self.inner.size() / 2;
         check_size(Size { total: 0, largest: bytes })
+    }
+
+    /// Checks that there is room for one more value, and for a copy of those that were given out: a
+    /// window keeps them until it has one for each row of a batch, and then makes a column of them.
+    /// What the thread holds is no less than what is kept.
+    fn check_given(&mut self, bytes: usize) -> PlanResult<()> {
+        self.given = self.given.saturating_add(bytes);
+        let kept = self.given.min(heap::own());
+        check_size(Size { total: bytes.saturating_add(kept), largest: bytes })
     }
 }
 
 impl Accumulator for MeasuredValue {
     fn update_batch(&mut self, values: &[ArrayRef]) -> PlanResult<()> {
-        self.0.update_batch(values)?;
+        self.inner.update_batch(values)?;
         self.check()
     }
 
     fn retract_batch(&mut self, values: &[ArrayRef]) -> PlanResult<()> {
-        self.0.retract_batch(values)
+        self.inner.retract_batch(values)
     }
 
     fn supports_retract_batch(&self) -> bool {
-        self.0.supports_retract_batch()
+        self.inner.supports_retract_batch()
     }
 
     fn evaluate(&mut self) -> PlanResult<ScalarValue> {
-        let value = self.0.evaluate()?;
+        let value = self.inner.evaluate()?;
         let bytes = scalar_size(&value);
         match value {
             ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text) => {
-                check_size(Size { total: bytes, largest: bytes })?;
+                self.check_given(bytes)?;
                 Ok(ScalarValue::Utf8View(text))
             }
             list => {
                 check_list(bytes)?;
+                self.check_given(bytes)?;
                 Ok(list)
             }
         }
     }
 
     fn size(&self) -> usize {
-        self.0.size()
+        self.inner.size()
     }
 
     fn state(&mut self) -> PlanResult<Vec<ScalarValue>> {
-        self.0.state()
+        self.inner.state()
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> PlanResult<()> {
-        self.0.merge_batch(states)?;
+        self.inner.merge_batch(states)?;
         self.check()
     }
 }
