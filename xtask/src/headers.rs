@@ -1,7 +1,7 @@
 //! `cargo xtask headers`: the native C header, made from the Rust that implements it.
 //!
 //! `headers` writes `crates/capi/include/remanent.h`, `headers --check` fails where the committed
-//! file is not what would be written. Only the files of `src/native` are read, so what else the
+//! file is not what would be written. Only the files below `src/native` are read, so what else the
 //! crate exports is in headers of its own.
 
 use std::path::{Path, PathBuf};
@@ -29,14 +29,8 @@ pub(crate) fn check(root: &Path, _arguments: &[String]) -> Outcome {
 }
 
 fn make(root: &Path) -> Result<String, Box<dyn std::error::Error>> {
-    let mut sources: Vec<PathBuf> = std::fs::read_dir(root.join(SOURCES))?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()?;
-    // `mod.rs` would bring the others in once more.
-    let is_source = |path: &PathBuf| {
-        path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("mod.rs")
-    };
-    sources.retain(is_source);
+    let mut sources = Vec::new();
+    list(&root.join(SOURCES), &mut sources)?;
     sources.sort();
     let config = cbindgen::Config::from_file(root.join(SETTINGS))?;
     let builder = cbindgen::Builder::new().with_config(config);
@@ -44,4 +38,18 @@ fn make(root: &Path) -> Result<String, Box<dyn std::error::Error>> {
     let mut text = Vec::new();
     builder.generate()?.write(&mut text);
     Ok(String::from_utf8(text)?)
+}
+
+/// All sources of a folder and of those in it, without tests and `mod.rs`, which would bring the
+/// others in once more.
+fn list(folder: &Path, sources: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            list(&path, sources)?;
+        } else if !path.ends_with("mod.rs") && !path.ends_with("tests.rs") {
+            sources.push(path);
+        }
+    }
+    Ok(())
 }

@@ -4,6 +4,7 @@
 //! `libremanent.so` with a link of its soname; `include` the headers; `lib/pkgconfig` and
 //! `lib/cmake` what finds them; `bin` the command line tool, without the SQL shell and the
 //! server unless `--with-sql` asks for them: the crates below SQL take half an hour to build.
+//! `--with-replication` has the functions for replicas of a group in the C libraries.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,21 +12,23 @@ use std::process::Command;
 use crate::outcome::Outcome;
 use crate::process;
 
+const USAGE: &str = "write `cargo xtask install PREFIX [--with-sql] [--with-replication]`";
 const HEADERS: &str = "crates/capi/include";
 const TEMPLATES: &str = "crates/capi/install";
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    let (prefix, with_sql) = match arguments {
-        [prefix] => (prefix, false),
-        [prefix, flag] if flag == "--with-sql" => (prefix, true),
-        _ => return Err("write `cargo xtask install PREFIX [--with-sql]`".into()),
-    };
+    let [prefix, flags @ ..] = arguments else { return Err(USAGE.into()) };
+    let mut library: &[&str] = &["remanent-capi"];
+    let mut program: &[&str] = &["remanent-cli", "--no-default-features"];
+    for flag in flags {
+        match flag.as_str() {
+            "--with-sql" => program = &["remanent-cli"],
+            "--with-replication" => library = &["remanent-capi", "--features", "replication"],
+            _ => return Err(USAGE.into()),
+        }
+    }
     let prefix = std::path::absolute(prefix)?;
-    let program: &[&str] = match with_sql {
-        true => &["remanent-cli"],
-        false => &["remanent-cli", "--no-default-features"],
-    };
-    for package in [&["remanent-capi"][..], program] {
+    for package in [library, program] {
         let mut build = Command::new("cargo");
         build.args(["build", "--release", "-p"]).args(package);
         process::run(build.current_dir(root))?;

@@ -30,11 +30,11 @@
 // The disk has them.
 #define REM_DISK 4
 
-// Without an order; look-ups take the same time for every number of records.
-#define REM_KV_HASHED 1
+// A majority of the group has them in memory. In a replica only.
+#define REM_REPLICATED 5
 
-// Several values for a key, in the order of their bytes, each once.
-#define REM_KV_DUPLICATES 2
+// A majority of the group has them on their disks. In a replica only.
+#define REM_REPLICATED_DISK 6
 
 // Only if the key has no value; `REM_DUPLICATE_KEY` if it has one.
 #define REM_KV_NO_OVERWRITE 1
@@ -83,11 +83,32 @@
 // To the last value of the key before.
 #define REM_KV_PREV_NODUP 13
 
+// Without an order; look-ups take the same time for every number of records.
+#define REM_KV_HASHED 1
+
+// Several values for a key, in the order of their bytes, each once.
+#define REM_KV_DUPLICATES 2
+
 // The sequence goes on at the other end of its range when it is used up.
 #define REM_KV_SEQUENCE_WRAPS 1
 
 // The sequence begins with `initial`.
 #define REM_KV_SEQUENCE_INITIAL 2
+
+// It takes changes.
+#define REM_ROLE_LEADER 1
+
+// It follows a leader.
+#define REM_ROLE_FOLLOWER 2
+
+// It stands for election, or waits for others to be elected.
+#define REM_ROLE_CANDIDATE 3
+
+// It follows and has no vote yet.
+#define REM_ROLE_LEARNER 4
+
+// Its database is being opened.
+#define REM_ROLE_OPENING 5
 
 // The column may be null.
 #define REM_NULLABLE 1
@@ -196,6 +217,9 @@ typedef struct rem_database rem_database;
 
 // Where the keys of one record go: a token, never a pointer to anything.
 typedef struct rem_kv_keys rem_kv_keys;
+
+// A replica: a token, never a pointer to anything.
+typedef struct rem_replica rem_replica;
 
 // A transaction: a token, never a pointer to anything.
 typedef struct rem_transaction rem_transaction;
@@ -458,6 +482,83 @@ typedef struct rem_table_memory {
     // Bytes of all indexes.
     uint64_t index_bytes;
 } rem_table_memory;
+
+// A member of a group that is to be founded.
+typedef struct rem_peer {
+    // Its number, from 1 on.
+    uint64_t id;
+    // Host and port at which it answers the others, UTF-8 with a final NUL.
+    const char *address;
+} rem_peer;
+
+// How a replica is started. Texts are UTF-8 with a final NUL; zeros and nulls are the defaults.
+typedef struct rem_replica_options {
+    // Its number, from 1 on, which no other member of the group has.
+    uint64_t id;
+    // Host and port at which it answers the others.
+    const char *address;
+    // Host and port at which it answers clients, as others tell them; or null.
+    const char *clients;
+    // The group's name; null for `remanent`. Members of another group are not talked to.
+    const char *group;
+    // The others of a group that is to be founded.
+    const struct rem_peer *peers;
+    // How many those are.
+    size_t peers_count;
+    // The address of any member of a group that is there, to become one too; or null.
+    const char *join;
+    // A file with its certificate, in PEM format; with the next two, or null: then it talks on
+    // loopback addresses alone.
+    const char *certificate;
+    // A file with the key of that.
+    const char *key;
+    // A file with the certificate of the authority that has signed those of all replicas.
+    const char *authority;
+    // Milliseconds from one word of the leader to the next; 0 for 100.
+    uint32_t heartbeat_ms;
+    // How its database is opened. `path` must not be null, and `memory` must be.
+    struct rem_options database;
+} rem_replica_options;
+
+// How a replica does, as of a moment ago.
+typedef struct rem_replica_status {
+    // Changes whenever its database was opened, or has to be closed: then handles of it are
+    // closed.
+    uint64_t epoch;
+    // The term that it is in.
+    uint64_t term;
+    // Who leads, as far as it knows; 0 if it does not.
+    uint64_t leader;
+    // The index of the last entry that it has.
+    uint64_t last;
+    // The index up to which it knows that a majority has the log.
+    uint64_t replicated;
+    // The index up to which its database has it.
+    uint64_t applied;
+    // The timestamp up to which its database can be read.
+    uint64_t timestamp;
+    // REM_ROLE_LEADER to REM_ROLE_OPENING.
+    uint32_t role;
+    // 1 if it does not vote until it has caught up: its machine has stopped.
+    uint32_t is_unsure;
+} rem_replica_status;
+
+// A member of the group, as a replica knows it.
+typedef struct rem_member {
+    // Its number.
+    uint64_t id;
+    // The index up to which the leader knows that it has the log; 0 if it does not know, and for
+    // those that do not lead.
+    uint64_t matched;
+    // 1 if it has a vote.
+    uint32_t votes;
+    // 1 if it leads, as far as the replica knows.
+    uint32_t leads;
+    // Where it answers the others, with a final NUL; what is longer is cut.
+    char address[128];
+    // Where it answers clients, with a final NUL; empty if it has not said so.
+    char clients[128];
+} rem_member;
 
 // A column to be made, or a field of a struct.
 typedef struct rem_column_schema {
@@ -849,15 +950,29 @@ rem_status rem_delete(const struct rem_transaction *transaction,
                       struct rem_table table,
                       uint32_t id);
 
-// The durability level that a commit has reached by now.
+// The durability level that a commit has reached by now, on this machine: none of the two of a
+// group.
 rem_status rem_durability_of(const struct rem_database *database_token,
                              struct rem_ticket ticket,
                              uint32_t *out);
+
+// What a majority of the group has of a commit, as far as this replica knows: `REM_REPLICATED`,
+// `REM_REPLICATED_DISK`, or 0.
+rem_status rem_replication_of(const struct rem_database *database_token,
+                              struct rem_ticket ticket,
+                              uint32_t *out);
 
 // Waits until a commit has reached a durability level; this call sees to it.
 rem_status rem_wait_for(const struct rem_database *database_token,
                         struct rem_ticket ticket,
                         uint32_t durability);
+
+// Waits until transactions that begin see the commit with this timestamp, for so many microseconds
+// at most: `REM_DEADLINE_REACHED` if they do not by then. Who has written to the leader of a group
+// reads on a follower what they wrote.
+rem_status rem_wait_for_timestamp(const struct rem_database *database_token,
+                                  uint64_t timestamp,
+                                  uint64_t time_us);
 
 // Makes everything committed so far durable, at this level.
 rem_status rem_flush(const struct rem_database *database_token, uint32_t durability);
@@ -872,51 +987,6 @@ rem_status rem_backup(const struct rem_database *database_token, const char *pat
 // What was missing when the database was opened, as a text that stays until the thread asks again;
 // null if nothing was. Such a database can only be read.
 rem_status rem_damage(const struct rem_database *database_token, const char **out);
-
-// Opens the key/value database of this name. `REM_UNKNOWN_TABLE` if there is none,
-// `REM_SCHEMA_MISMATCH` if the table of this name is none.
-rem_status rem_kv_find(const struct rem_database *db, const char *name, struct rem_kv *out);
-
-// Opens a key/value database, and creates it if there is none of this name. `flags` are
-// REM_KV_HASHED and REM_KV_DUPLICATES, `REM_SCHEMA_MISMATCH` if there is one with others.
-rem_status rem_kv_open(const struct rem_database *db,
-                       const char *name,
-                       uint32_t flags,
-                       struct rem_kv *out);
-
-// Creates a key/value database; `REM_TABLE_EXISTS` if a table has this name.
-rem_status rem_kv_create(const struct rem_database *db,
-                         const char *name,
-                         uint32_t flags,
-                         struct rem_kv *out);
-
-// Removes a key/value database and its records. It waits for transactions to end, those that only
-// read too, and is `REM_TABLE_BUSY` if they do not; `REM_INVALID_OPTIONS` while it is a secondary
-// or has some. Handles of it answer `REM_UNKNOWN_TABLE` from then on.
-rem_status rem_kv_remove(const struct rem_database *db, const char *name);
-
-// Gives a key/value database another name, by copying its records; `out` may be null. As
-// `rem_kv_remove`; `REM_TABLE_EXISTS` if a table has the new name, `REM_CONFLICT` if somebody
-// changed it meanwhile.
-rem_status rem_kv_rename(const struct rem_database *db,
-                         const char *name,
-                         const char *new_name,
-                         struct rem_kv *out);
-
-// The name of a key/value database by its number, from 0 in the order of the names, with a final
-// NUL; `REM_NOT_FOUND` behind the last. `length` receives the name's length, without the NUL.
-rem_status rem_kv_name_at(const struct rem_database *db,
-                          size_t number,
-                          char *buffer,
-                          size_t size,
-                          size_t *length);
-
-// What sort of key/value database it is: REM_KV_HASHED, REM_KV_DUPLICATES.
-rem_status rem_kv_flags(const struct rem_database *db, struct rem_kv kv, uint32_t *out);
-
-// Frees what deleted and replaced records have left behind, and gives unused memory of the whole
-// database back to the system; `released`, which may be null, receives how many bytes.
-rem_status rem_kv_compact(const struct rem_database *db, struct rem_kv kv, uint64_t *released);
 
 // Gives a key a value: in place of its value or, in a database with duplicates, besides those
 // that it has. `flags` is 0, REM_KV_NO_OVERWRITE or REM_KV_NO_DUPLICATE.
@@ -1003,6 +1073,51 @@ rem_status rem_kv_cursor_bulk(const struct rem_kv_cursor *cursor,
                               void *buffer,
                               size_t size,
                               size_t *length);
+
+// Opens the key/value database of this name. `REM_UNKNOWN_TABLE` if there is none,
+// `REM_SCHEMA_MISMATCH` if the table of this name is none.
+rem_status rem_kv_find(const struct rem_database *db, const char *name, struct rem_kv *out);
+
+// Opens a key/value database, and creates it if there is none of this name. `flags` are
+// REM_KV_HASHED and REM_KV_DUPLICATES, `REM_SCHEMA_MISMATCH` if there is one with others.
+rem_status rem_kv_open(const struct rem_database *db,
+                       const char *name,
+                       uint32_t flags,
+                       struct rem_kv *out);
+
+// Creates a key/value database; `REM_TABLE_EXISTS` if a table has this name.
+rem_status rem_kv_create(const struct rem_database *db,
+                         const char *name,
+                         uint32_t flags,
+                         struct rem_kv *out);
+
+// Removes a key/value database and its records. It waits for transactions to end, those that only
+// read too, and is `REM_TABLE_BUSY` if they do not; `REM_INVALID_OPTIONS` while it is a secondary
+// or has some. Handles of it answer `REM_UNKNOWN_TABLE` from then on.
+rem_status rem_kv_remove(const struct rem_database *db, const char *name);
+
+// Gives a key/value database another name, by copying its records; `out` may be null. As
+// `rem_kv_remove`; `REM_TABLE_EXISTS` if a table has the new name, `REM_CONFLICT` if somebody
+// changed it meanwhile.
+rem_status rem_kv_rename(const struct rem_database *db,
+                         const char *name,
+                         const char *new_name,
+                         struct rem_kv *out);
+
+// The name of a key/value database by its number, from 0 in the order of the names, with a final
+// NUL; `REM_NOT_FOUND` behind the last. `length` receives the name's length, without the NUL.
+rem_status rem_kv_name_at(const struct rem_database *db,
+                          size_t number,
+                          char *buffer,
+                          size_t size,
+                          size_t *length);
+
+// What sort of key/value database it is: REM_KV_HASHED, REM_KV_DUPLICATES.
+rem_status rem_kv_flags(const struct rem_database *db, struct rem_kv kv, uint32_t *out);
+
+// Frees what deleted and replaced records have left behind, and gives unused memory of the whole
+// database back to the system; `released`, which may be null, receives how many bytes.
+rem_status rem_kv_compact(const struct rem_database *db, struct rem_kv kv, uint64_t *released);
 
 // Gets the value of a key; of several the first.
 rem_status rem_kv_get(const struct rem_transaction *transaction,
@@ -1150,6 +1265,49 @@ rem_status rem_memory_by_table(const struct rem_database *db,
                                struct rem_table_memory *tables,
                                size_t capacity,
                                size_t *count);
+
+// Starts a replica, which opens its database in threads of its own; what goes wrong there,
+// `rem_replica_failure` says. `REM_STORAGE_FAILED` if its folder cannot be made or a certificate
+// cannot be read.
+rem_status rem_replica_start(const struct rem_replica_options *options,
+                             const struct rem_replica **out);
+
+// A handle of the replica's database, which `rem_close` closes; waits for it for so many
+// microseconds, and then `REM_DEADLINE_REACHED`. There is none while it is being opened, and it
+// is not opened again before all handles of what it was are closed.
+rem_status rem_replica_database(const struct rem_replica *token,
+                                uint64_t time_us,
+                                const struct rem_database **out);
+
+// Waits until the replica leads and takes changes, for so many microseconds at most:
+// `REM_DEADLINE_REACHED` if it does not by then.
+rem_status rem_replica_wait_for_leadership(const struct rem_replica *token, uint64_t time_us);
+
+// How the replica does.
+rem_status rem_replica_status_of(const struct rem_replica *token, struct rem_replica_status *out);
+
+// Lists the members of the group, as many as `capacity`; `count` receives how many there are.
+rem_status rem_replica_members(const struct rem_replica *token,
+                               struct rem_member *members,
+                               size_t capacity,
+                               size_t *count);
+
+// The timestamp of a commit: who reads a state that has it, which `rem_wait_for_timestamp` waits
+// for, reads all commits that anybody received before this call, on whatever replica.
+// `REM_NOT_LEADER` if no leader is known, or no majority has confirmed it within some seconds.
+rem_status rem_replica_newest_commit(const struct rem_replica *token, uint64_t *timestamp);
+
+// Has a member leave the group, whether or not it runs: one that is gone for good, or has lost its
+// folder. `REM_NOT_LEADER` if no leader is known, or it cannot do so now.
+rem_status rem_replica_remove_member(const struct rem_replica *token, uint64_t id);
+
+// Why the replica's database could not be opened or its address not be used, as a text that stays
+// until the thread asks again; null if nothing went wrong.
+rem_status rem_replica_failure(const struct rem_replica *token, const char **out);
+
+// Ends the replica in order: what it has is on its disk. `REM_OPEN_HANDLES` while a handle of its
+// database is open, or another call with the replica is under way.
+rem_status rem_replica_stop(const struct rem_replica *token);
 
 // Gets a Bool.
 rem_status rem_get_bool(const struct rem_row *row, struct rem_column column, bool *out);

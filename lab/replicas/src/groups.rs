@@ -16,8 +16,8 @@ use lab_harness::Outcome;
 /// The first word on the command line of a process that is a member.
 pub(crate) const MEMBER: &str = "member";
 
-/// How long a group may take for anything.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a group may take for anything: Berkeley DB's replicas need minutes for a load on disks.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// Whose replicas they are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,6 +133,7 @@ impl<'f> Group<'f> {
         let until = Instant::now() + PATIENCE;
         for member in &mut self.members {
             loop {
+                let asked = Instant::now();
                 match member.ask("count").as_deref() {
                     Ok(&[count]) if count == rows => break,
                     Ok(&[count]) if count > rows => {
@@ -141,7 +142,8 @@ impl<'f> Group<'f> {
                     answer if Instant::now() > until => {
                         return Err(format!("{answer:?}, not {rows} rows").into());
                     }
-                    _ => std::thread::sleep(Duration::from_millis(20)),
+                    // It gets on meanwhile: some of them let nobody write while they count.
+                    _ => std::thread::sleep(asked.elapsed() * 4 + Duration::from_millis(20)),
                 }
             }
         }

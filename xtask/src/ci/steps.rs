@@ -60,7 +60,7 @@ pub(super) const CHECKS: &[Step] = &[
         "clippy",
         "no warning in any crate, the laboratory included",
         230,
-        "cargo clippy --workspace --all-targets -- -D warnings",
+        "cargo clippy --workspace --all-targets -F remanent-capi/replication -- -D warnings",
     ),
     with(
         &[("RUSTDOCFLAGS", "-D warnings")],
@@ -68,7 +68,7 @@ pub(super) const CHECKS: &[Step] = &[
             "doc",
             "documentation builds without a warning, of all but the laboratory",
             92,
-            "cargo doc --workspace --exclude lab* --no-deps",
+            "cargo doc --workspace --exclude lab* --no-deps -F remanent-capi/replication",
         ),
     ),
     command("headers", "the C header is the one that the Rust sources make", 1, headers::check),
@@ -156,6 +156,12 @@ pub(super) const TESTS: &[Step] = &[
         "tests of groups of replicas, on sockets",
         45,
         "cargo test --package remanent-replication --package remanent-group-simulator",
+    ),
+    program(
+        "replicas-in-c",
+        "a program in C with three replicas",
+        60,
+        "cargo test --package remanent-capi --features replication --test replicas",
     ),
     in_parts("planted", "bugs put into a copy of the engine are found", 90, planted::run_part),
     // `xtask/sql-tests.sh` has the same packages, for the steps below.

@@ -5,6 +5,7 @@
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use remanent_engine::{CallerMemory, Database, Options};
 
@@ -100,11 +101,15 @@ pub extern "C" fn rem_open(
     call(|| {
         let out = OutPtr::from(out);
         out.set(std::ptr::null()).ok_or(REM_NULL_ARGUMENT)?;
-        let base = Base::new(open(InPtr::from(options).get())?);
-        let token = DATABASES.add(base).map_err(|_| REM_TOO_MANY_HANDLES)?;
-        out.put(token as *const rem_database);
+        let opened = Arc::new(open(InPtr::from(options).get())?);
+        out.put(handle_of(opened)? as *const rem_database);
         Ok(())
     })
+}
+
+/// The token of a new handle.
+pub(super) fn handle_of(database: Arc<Database>) -> Outcome<u64> {
+    DATABASES.add(Base::new(database)).map_err(|_| REM_TOO_MANY_HANDLES)
 }
 
 fn open(options: Option<&rem_options>) -> Outcome<Database> {
@@ -123,8 +128,45 @@ fn open(options: Option<&rem_options>) -> Outcome<Database> {
 
 impl rem_options {
     fn resolve(&self) -> Outcome<Options> {
+        let mut options = self.numbers().resolve()?;
+        if let Some(memory) = NonNull::new(self.memory.cast::<u8>()) {
+            // SAFETY: C hands the memory over until `rem_close`, which drops the database.
+            let memory = unsafe { CallerMemory::from_raw(memory, self.memory_size as usize) };
+            options = options.caller_memory(memory);
+        }
+        Ok(options)
+    }
+
+    /// What is no pointer.
+    pub(super) fn numbers(&self) -> NumberOptions {
+        NumberOptions {
+            budget: self.budget,
+            budget_max: self.budget_max,
+            commit_ahead: self.commit_ahead,
+            transactions_max: self.transactions_max,
+            durability: self.durability,
+            accept_damage: self.accept_damage != 0,
+            checkpoint_after: self.checkpoint_after,
+        }
+    }
+}
+
+/// Those of the options that are numbers: they can be used more than once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NumberOptions {
+    budget: u64,
+    budget_max: u64,
+    commit_ahead: u64,
+    transactions_max: u64,
+    durability: u32,
+    accept_damage: bool,
+    checkpoint_after: u64,
+}
+
+impl NumberOptions {
+    pub(super) fn resolve(&self) -> Outcome<Options> {
         let mut options =
-            Options::new().commit_ahead(self.commit_ahead).accept_damage(self.accept_damage != 0);
+            Options::new().commit_ahead(self.commit_ahead).accept_damage(self.accept_damage);
         if let Some(durability) = durability_level(self.durability)? {
             options = options.durability(durability);
         }
@@ -141,11 +183,6 @@ impl rem_options {
         }
         if self.transactions_max != 0 {
             options = options.transactions_max(self.transactions_max as usize);
-        }
-        if let Some(memory) = NonNull::new(self.memory.cast::<u8>()) {
-            // SAFETY: C hands the memory over until `rem_close`, which drops the database.
-            let memory = unsafe { CallerMemory::from_raw(memory, self.memory_size as usize) };
-            options = options.caller_memory(memory);
         }
         Ok(options)
     }

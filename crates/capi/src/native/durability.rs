@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char};
+use std::time::Duration;
 
 use remanent_engine::{CommitTicket, Durability};
 
@@ -21,6 +22,10 @@ pub const REM_BUFFERED: u32 = 2;
 pub const REM_OS: u32 = 3;
 /// The disk has them.
 pub const REM_DISK: u32 = 4;
+/// A majority of the group has them in memory. In a replica only.
+pub const REM_REPLICATED: u32 = 5;
+/// A majority of the group has them on their disks. In a replica only.
+pub const REM_REPLICATED_DISK: u32 = 6;
 
 /// A commit, to be asked about later.
 #[repr(C)]
@@ -54,7 +59,8 @@ fn number_of(level: Durability) -> u32 {
     Durability::ALL.iter().position(|&other| other == level).map_or(0, |index| index as u32 + 1)
 }
 
-/// The durability level that a commit has reached by now.
+/// The durability level that a commit has reached by now, on this machine: none of the two of a
+/// group.
 #[unsafe(no_mangle)]
 pub extern "C" fn rem_durability_of(
     database_token: *const rem_database,
@@ -65,6 +71,22 @@ pub extern "C" fn rem_durability_of(
         let pinned = database(database_token as u64)?;
         let ticket = CommitTicket::from_parts(ticket.timestamp, ticket.position);
         let reached = number_of(pinned.database.durability_of(&ticket));
+        OutPtr::from(out).set(reached).ok_or(REM_NULL_ARGUMENT)
+    })
+}
+
+/// What a majority of the group has of a commit, as far as this replica knows: `REM_REPLICATED`,
+/// `REM_REPLICATED_DISK`, or 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_replication_of(
+    database_token: *const rem_database,
+    ticket: rem_ticket,
+    out: *mut u32,
+) -> rem_status {
+    call(|| {
+        let pinned = database(database_token as u64)?;
+        let ticket = CommitTicket::from_parts(ticket.timestamp, ticket.position);
+        let reached = pinned.database.replication_of(&ticket).map_or(0, number_of);
         OutPtr::from(out).set(reached).ok_or(REM_NULL_ARGUMENT)
     })
 }
@@ -81,6 +103,24 @@ pub extern "C" fn rem_wait_for(
         let level = durability_level(durability)?.ok_or(REM_INVALID_OPTIONS)?;
         let ticket = CommitTicket::from_parts(ticket.timestamp, ticket.position);
         pinned.database.wait_for(&ticket, level).map_err(status_of)
+    })
+}
+
+/// Waits until transactions that begin see the commit with this timestamp, for so many microseconds
+/// at most: `REM_DEADLINE_REACHED` if they do not by then. Who has written to the leader of a group
+/// reads on a follower what they wrote.
+#[unsafe(no_mangle)]
+pub extern "C" fn rem_wait_for_timestamp(
+    database_token: *const rem_database,
+    timestamp: u64,
+    time_us: u64,
+) -> rem_status {
+    call(|| {
+        let pinned = database(database_token as u64)?;
+        match pinned.database.wait_for_timestamp(timestamp, Duration::from_micros(time_us)) {
+            true => Ok(()),
+            false => Err(REM_DEADLINE_REACHED),
+        }
     })
 }
 
@@ -130,18 +170,20 @@ pub extern "C" fn rem_damage(
         let pinned = database(database_token as u64)?;
         let out = OutPtr::from(out);
         let text = pinned.database.damage().map(|damage| damage.to_string());
-        let text = text.and_then(|text| CString::new(text).ok());
-        let kept = text.map_or(std::ptr::null(), keep_text);
-        out.set(kept).ok_or(REM_NULL_ARGUMENT)
+        out.set(kept_text(text)).ok_or(REM_NULL_ARGUMENT)
     })
 }
 
 thread_local! {
-    static DAMAGE: RefCell<CString> = RefCell::new(CString::default());
+    static KEPT: RefCell<CString> = RefCell::new(CString::default());
 }
 
-fn keep_text(text: CString) -> *const c_char {
-    DAMAGE.with_borrow_mut(|kept| {
+/// Keeps a text for the thread until it asks for the next one; null for none.
+pub(super) fn kept_text(text: Option<String>) -> *const c_char {
+    let Some(text) = text.and_then(|text| CString::new(text).ok()) else {
+        return std::ptr::null();
+    };
+    KEPT.with_borrow_mut(|kept| {
         *kept = text;
         kept.as_ptr()
     })

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use remanent_engine::{ColumnHandle, Cursor, Database, RawTransaction, RowDraft, Scan, Set, Table};
 
-use super::kv_cursor::OpenKvCursor;
-use super::kv_stores::Stores;
+use super::kv::cursor::OpenKvCursor;
+use super::kv::stores::Stores;
 use super::savepoints::Savepoints;
 use super::status::*;
 use super::value::kind_of;
@@ -145,9 +145,9 @@ pub(super) fn ordinal_of(place: u64) -> usize {
 }
 
 impl Base {
-    pub(super) fn new(database: Database) -> Self {
+    pub(super) fn new(database: Arc<Database>) -> Self {
         Self {
-            database: Arc::new(database),
+            database,
             number: NUMBERS.fetch_add(1, Relaxed) % NUMBERS_MAX + 1,
             tables: AppendList::new(),
             sets: AppendList::new(),

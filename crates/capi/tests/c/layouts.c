@@ -51,6 +51,15 @@ SIZE(rem_kv_sequence_options, 40);
 AT(rem_kv_sequence_options, greatest, 16);
 AT(rem_kv_sequence_options, cache, 32);
 AT(rem_kv_sequence_options, flags, 36);
+SIZE(rem_peer, 16);
+SIZE(rem_replica_options, 160);
+AT(rem_replica_options, peers_count, 40);
+AT(rem_replica_options, database, 88);
+SIZE(rem_replica_status, 64);
+AT(rem_replica_status, role, 56);
+SIZE(rem_member, 280);
+AT(rem_member, address, 24);
+AT(rem_member, clients, 152);
 
 SIZE(rem_mco_object, 32);
 AT(rem_mco_object, row, 8);

@@ -30,13 +30,12 @@ pub(crate) fn library() -> &'static Path {
         let target = scratch().parent().expect("it lies in the target folder");
         let release = !cfg!(debug_assertions);
         let profile = if release { "release" } else { "test" };
-        succeed(
-            Command::new(env!("CARGO"))
-                .args(["build", "--package", "remanent-capi", "--profile", profile])
-                .arg("--target-dir")
-                .arg(target)
-                .current_dir(here()),
-        );
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--package", "remanent-capi", "--profile", profile]);
+        if cfg!(feature = "replication") {
+            build.args(["--features", "replication"]);
+        }
+        succeed(build.arg("--target-dir").arg(target).current_dir(here()));
         target.join(if release { "release" } else { "debug" }).join("libremanent_c.a")
     })
 }

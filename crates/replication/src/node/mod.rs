@@ -206,8 +206,8 @@ impl Node {
     }
 
     fn wait_until(&self, time: Duration, is_so: impl Fn(&Self) -> bool) -> bool {
-        let until = std::time::Instant::now() + time;
-        while !is_so(self) && std::time::Instant::now() < until {
+        let until = std::time::Instant::now().checked_add(time);
+        while !is_so(self) && until.is_none_or(|until| std::time::Instant::now() < until) {
             std::thread::sleep(LOOK_AFTER);
         }
         is_so(self)

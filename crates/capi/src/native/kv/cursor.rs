@@ -9,12 +9,12 @@ use std::ffi::c_void;
 use remanent_engine::{ErrorKind, Result};
 use remanent_kv::{Cursor, KeyValue, SecondaryCursor, SecondaryRecord};
 
-use super::kv::{rem_blob, rem_kv};
-use super::kv_change::changing;
-use super::session::{SessionSlot, find_session};
-use super::status::*;
-use super::transaction::rem_transaction;
+use super::change::changing;
+use super::databases::{rem_blob, rem_kv};
 use crate::ffi::{InPtr, OutPtr};
+use crate::native::session::{SessionSlot, find_session};
+use crate::native::status::*;
+use crate::native::transaction::rem_transaction;
 
 /// To the first record.
 pub const REM_KV_FIRST: u32 = 1;
@@ -55,7 +55,7 @@ pub struct rem_kv_cursor {
 }
 
 /// A cursor of a transaction.
-pub(super) enum OpenKvCursor {
+pub(in crate::native) enum OpenKvCursor {
     Records(Box<Cursor<'static>>),
     Secondary(Box<SecondaryCursor<'static>>),
 }

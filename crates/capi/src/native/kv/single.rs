@@ -9,14 +9,14 @@ use std::ffi::c_void;
 use remanent_engine::{Isolation, Result, TransactionOptions, WriteTransaction};
 use remanent_kv::KvDatabase;
 
-use super::database::rem_database;
-use super::kv::{rem_blob, rem_kv};
-use super::kv_change::{PutWay, tell_removed};
-use super::kv_record::copy_out;
-use super::kv_secondary::outside_callback;
-use super::session::database;
-use super::status::*;
+use super::change::{PutWay, tell_removed};
+use super::databases::{rem_blob, rem_kv};
+use super::record::copy_out;
+use super::secondary::outside_callback;
 use crate::ffi::OutPtr;
+use crate::native::database::rem_database;
+use crate::native::session::database;
+use crate::native::status::*;
 
 /// As `rem_kv_get_into`, in a transaction of its own.
 #[unsafe(no_mangle)]

@@ -7,12 +7,12 @@
 use remanent_engine::{Result, WriteTransaction};
 use remanent_kv::KvDatabase;
 
-use super::kv::{rem_blob, rem_kv};
-use super::kv_secondary::outside_callback;
-use super::session::{SessionSlot, find_session};
-use super::status::*;
-use super::transaction::rem_transaction;
+use super::databases::{rem_blob, rem_kv};
+use super::secondary::outside_callback;
 use crate::ffi::OutPtr;
+use crate::native::session::{SessionSlot, find_session};
+use crate::native::status::*;
+use crate::native::transaction::rem_transaction;
 
 /// Only if the key has no value; `REM_DUPLICATE_KEY` if it has one.
 pub const REM_KV_NO_OVERWRITE: u32 = 1;

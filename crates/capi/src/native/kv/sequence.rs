@@ -5,15 +5,15 @@
 
 use remanent_kv::{Sequence, SequenceOptions};
 
-use super::database::rem_database;
-use super::kv::{rem_blob, rem_kv};
-use super::kv_change::changing;
-use super::kv_secondary::outside_callback;
-use super::kv_stores::Counted;
-use super::session::{database, find_session};
-use super::status::*;
-use super::transaction::rem_transaction;
+use super::change::changing;
+use super::databases::{rem_blob, rem_kv};
+use super::secondary::outside_callback;
+use super::stores::Counted;
 use crate::ffi::{InPtr, OutPtr};
+use crate::native::database::rem_database;
+use crate::native::session::{database, find_session};
+use crate::native::status::*;
+use crate::native::transaction::rem_transaction;
 
 /// The sequence goes on at the other end of its range when it is used up.
 pub const REM_KV_SEQUENCE_WRAPS: u32 = 1;

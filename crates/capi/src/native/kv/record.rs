@@ -8,11 +8,11 @@ use std::ffi::c_void;
 use remanent_engine::{ReadTransaction, Result};
 use remanent_kv::KvDatabase;
 
-use super::kv::{rem_blob, rem_kv};
-use super::session::find_session;
-use super::status::*;
-use super::transaction::rem_transaction;
+use super::databases::{rem_blob, rem_kv};
 use crate::ffi::{InPtr, OutPtr};
+use crate::native::session::find_session;
+use crate::native::status::*;
+use crate::native::transaction::rem_transaction;
 
 /// The content of a key/value database, as one transaction sees it.
 #[repr(C)]

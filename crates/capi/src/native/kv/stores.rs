@@ -14,15 +14,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use remanent_engine::Database;
 use remanent_kv::{Environment, KvDatabase, Secondary, Sequence};
 
-use super::session::ORDINAL_BITS;
-use super::status::*;
 use crate::append_list::{AppendList, LIST_MAX};
+use crate::native::session::ORDINAL_BITS;
+use crate::native::status::*;
 
 /// Bits of a sequence's handle that say which it is; those above are the database's number.
 const SEQUENCE_BITS: u32 = 40;
 
 /// The key/value databases of a database.
-pub(super) struct Stores {
+pub(in crate::native) struct Stores {
     pub(super) environment: Environment,
     number: u64,
     databases: AppendList<KvDatabase>,
@@ -51,7 +51,7 @@ pub(super) struct Counted {
 }
 
 impl Stores {
-    pub(super) fn new(database: Arc<Database>, number: u64) -> Self {
+    pub(in crate::native) fn new(database: Arc<Database>, number: u64) -> Self {
         Self {
             environment: Environment::over(database),
             number,

@@ -12,14 +12,14 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use remanent_kv::{Secondary, SecondaryKeys};
 
-use super::database::rem_database;
-use super::kv::{rem_blob, rem_kv};
-use super::kv_change::{changing, tell_removed};
-use super::kv_cursor::{OpenKvCursor, keep_cursor, rem_kv_cursor};
-use super::session::{database, find_session};
-use super::status::*;
-use super::transaction::rem_transaction;
+use super::change::{changing, tell_removed};
+use super::cursor::{OpenKvCursor, keep_cursor, rem_kv_cursor};
+use super::databases::{rem_blob, rem_kv};
 use crate::ffi::OutPtr;
+use crate::native::database::rem_database;
+use crate::native::session::{database, find_session};
+use crate::native::status::*;
+use crate::native::transaction::rem_transaction;
 
 /// A secondary database together with its primary one.
 #[repr(C)]

@@ -9,12 +9,12 @@ use std::ffi::{c_char, c_void};
 
 use remanent_kv::{Kind, KvDatabase, KvOptions};
 
-use super::database::rem_database;
-use super::kv_secondary::outside_callback;
-use super::schema::{put_name, read_text};
-use super::session::{Base, database};
-use super::status::*;
+use super::secondary::outside_callback;
 use crate::ffi::{InPtr, OutPtr};
+use crate::native::database::rem_database;
+use crate::native::schema::{put_name, read_text};
+use crate::native::session::{Base, database};
+use crate::native::status::*;
 
 /// Without an order; look-ups take the same time for every number of records.
 pub const REM_KV_HASHED: u32 = 1;
