@@ -159,7 +159,11 @@ fn older_images(storage: &dyn Storage, timestamp: u64) -> io::Result<Vec<String>
 ///
 /// # Errors
 /// As [`Database::backup`]; `NotReplicated` if no majority gets to have what is copied.
-pub(crate) fn copy_replica(db: &Database, target: &dyn Storage) -> Result<EntryId> {
+pub(crate) fn copy_replica(
+    db: &Database,
+    target: &dyn Storage,
+    for_member: Option<u64>,
+) -> Result<EntryId> {
     let failed = |error: io::Error| storage_failed(&error);
     let _lock = target.lock().map_err(failed)?;
     let Some(log) = db.instance.log() else { return Err(no_group()) };
@@ -170,9 +174,13 @@ pub(crate) fn copy_replica(db: &Database, target: &dyn Storage) -> Result<EntryI
     let seen = log.group().map_or(0, |group| log.seen(group));
     let id = point.id;
     let written = image.write_all(&db.instance, target, || {
-        parts::wait_for_group(log, seen)?;
+        let lacks_majority = match for_member {
+            None => parts::wait_for_group(log, seen).map(|()| false)?,
+            Some(last) => parts::lacks_majority(log, &point, seen, last)?,
+        };
         let points = vec![point];
-        let file = GroupFile { database: log.database(), points, ..GroupFile::default() };
+        let database = log.database();
+        let file = GroupFile { database, points, lacks_majority, ..GroupFile::default() };
         file.write(target).map_err(failed)
     });
     image.end(&db.instance, target);

@@ -92,11 +92,12 @@ impl Copies {
         Self { scratch, made: Mutex::default(), next: AtomicU64::new(1) }
     }
 
-    /// Makes one of a replica.
+    /// Makes one of a replica: of what a majority has, or for a member with which one has the log
+    /// up to an entry.
     ///
     /// # Errors
     /// What keeps it from being made, in words.
-    pub(crate) fn make(&self, db: &Database) -> Result<CopyFiles, String> {
+    pub(crate) fn make(&self, db: &Database, for_member: Option<u64>) -> Result<CopyFiles, String> {
         self.remove_idle();
         if lock(&self.made).len() >= COPIES_MAX {
             return Err("other copies are being fetched".to_owned());
@@ -104,7 +105,10 @@ impl Copies {
         let storage = self.scratch.make().map_err(|error| error.to_string())?;
         let files = Replica::of(db)
             .and_then(|replica| {
-                replica.copy_to(&*storage)?;
+                match for_member {
+                    None => replica.copy_to(&*storage)?,
+                    Some(last) => replica.copy_for_member(&*storage, last)?,
+                };
                 Ok(replica.group_id())
             })
             .map_err(|error| error.to_string())

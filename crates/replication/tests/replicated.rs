@@ -3,7 +3,7 @@
 mod groups;
 
 use groups::{Group, insert, numbers, schema};
-use remanent_engine::{Durability, ErrorKind};
+use remanent_engine::{Durability, ErrorKind, Replica};
 
 #[test]
 fn a_group_is_founded_and_has_the_same_rows_everywhere() {
@@ -126,4 +126,55 @@ fn a_new_member_joins_with_a_copy_and_one_leaves() {
     drop((db, table));
     group.wait_until_equal();
     assert_eq!(numbers(&group.database(2)).len(), 101);
+}
+
+#[test]
+fn who_needs_a_copy_makes_the_majority_that_it_waits_for() {
+    let mut group = Group::closed(3);
+    // Nothing is kept that is before an image; a leader takes changes for a while without others.
+    let heartbeat = std::time::Duration::from_millis(500);
+    let options =
+        |group: &Group, place| group.group_options(place).entries_kept(0).heartbeat(heartbeat);
+    for place in 0..3 {
+        let options = options(&group, place);
+        group.open_with(place, options);
+    }
+    let leader = group.leader();
+    let db = group.database(leader);
+    let table = db.create_table(schema()).expect("a table");
+    insert(&db, &table, 0, Durability::Replicated).expect("to be replicated");
+    group.wait_until_equal();
+    let (behind, lost) = ((leader + 1) % 3, (leader + 2) % 3);
+    let had = group.node(behind).status().last;
+    group.nodes[behind].take().expect("it runs").stop();
+    for number in 1..50 {
+        insert(&db, &table, number, Durability::Replicated).expect("to be replicated");
+        if number >= 48 {
+            db.checkpoint().expect("an image");
+        }
+    }
+    let begin = std::time::Instant::now();
+    while Replica::of(&db).expect("a replica").before().index <= had {
+        assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    group.nodes[lost].take().expect("it runs").stop();
+    insert(&db, &table, 50, Durability::Buffered).expect("it leads so far");
+    drop((db, table));
+    let options = options(&group, behind);
+    group.open_with(behind, options);
+    // No majority has the last commit, and none has before there is a copy.
+    assert_eq!(group.leader(), leader);
+    let db = group.database(leader);
+    let table = db.table("T").expect("a table");
+    insert(&db, &table, 51, Durability::Replicated).expect("to be replicated");
+    drop((db, table));
+    group.wait_until_equal();
+    assert_eq!(numbers(&group.database(behind)), (0..=51).collect::<Vec<_>>());
+    // It votes again.
+    let begin = std::time::Instant::now();
+    while group.node(behind).status().is_unsure {
+        assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
 }

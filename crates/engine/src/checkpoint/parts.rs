@@ -295,11 +295,29 @@ pub(super) fn wait_for_group(log: &Log, position: u64) -> Result<()> {
     let Some(group) = log.group() else { return Ok(()) };
     log.write_all()?;
     let has = |_: &_| group.replicated() >= position;
-    if group.wait_until(GROUP_WAIT_MAX, has) {
-        return Ok(());
+    if group.wait_until(GROUP_WAIT_MAX, has) { Ok(()) } else { Err(no_majority()) }
+}
+
+#[cold]
+fn no_majority() -> Error {
+    Error::new(ErrorKind::NotReplicated)
+        .because("no majority of the group has got what an image has")
+}
+
+/// Whether no majority has all that an image has, which goes on at a point, for a member with which
+/// one has the log up to an entry: it does not wait for a majority.
+///
+/// # Errors
+/// `NotReplicated` if the image has more than that, or the member would have rows of entries that
+/// are not in its log.
+pub(super) fn lacks_majority(log: &Log, point: &GroupPoint, seen: u64, last: u64) -> Result<bool> {
+    let Some(group) = log.group() else { return Ok(false) };
+    log.write_all()?;
+    match group.replicated() >= seen {
+        true => Ok(false),
+        false if point.position == seen && point.id.index <= last => Ok(true),
+        false => Err(no_majority()),
     }
-    Err(Error::new(ErrorKind::NotReplicated)
-        .because("no majority of the group has got what an image has"))
 }
 
 /// Notes where the image goes on that is about to get its name, and forgets where others did of

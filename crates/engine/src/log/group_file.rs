@@ -30,6 +30,9 @@ pub(crate) struct GroupFile {
     /// Whether a copy of another replica is taking the place of what is in the folder: its image is
     /// there, under its name or the one for new images.
     pub(crate) is_replaced: bool,
+    /// Whether its image may have what no majority had when it came as a copy: with this replica,
+    /// one has it.
+    pub(crate) lacks_majority: bool,
     /// One for each image, oldest first.
     pub(crate) points: Vec<GroupPoint>,
 }
@@ -80,7 +83,8 @@ impl GroupFile {
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&self.database);
-        out.push(u8::from(self.is_unsure) | u8::from(self.is_replaced) << 1);
+        let flags = [self.is_unsure, self.is_replaced, self.lacks_majority];
+        out.push(flags.iter().rev().fold(0, |flags, &flag| flags << 1 | u8::from(flag)));
         put_varint(&mut out, self.promise.len() as u64);
         out.extend_from_slice(&self.promise);
         for point in &self.points {
@@ -114,8 +118,8 @@ impl GroupFile {
             let id = EntryId { term, index };
             points.push(GroupPoint { position, id, timestamp, message_index, message });
         }
-        let (is_unsure, is_replaced) = (flags & 1 != 0, flags & 2 != 0);
-        Some(Self { database: *database, promise, is_unsure, is_replaced, points })
+        let [is_unsure, is_replaced, lacks_majority] = [1, 2, 4].map(|flag| flags & flag != 0);
+        Some(Self { database: *database, promise, is_unsure, is_replaced, lacks_majority, points })
     }
 }
 

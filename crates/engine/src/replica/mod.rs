@@ -234,9 +234,13 @@ impl<'d> Replica<'d> {
         self.group.leads()
     }
 
-    /// Whether it has led, and shows commits that no majority is known to have: others may have
-    /// taken their place, under the same timestamps, until it is opened again.
+    /// Whether it has led, or begun with a copy of such a one, and shows commits that no majority
+    /// is known to have: others may have taken their place, under the same timestamps, until it is
+    /// opened again.
     pub fn is_ahead(&self) -> bool {
+        if self.lacks_majority() {
+            return true;
+        }
         let group = self.group.lock();
         !self.group.leads() && group.entry_before(self.group.applied()).id.index > group.replicated
     }
@@ -374,7 +378,37 @@ impl<'d> Replica<'d> {
     /// # Examples
     /// See [`Replica`].
     pub fn copy_to(&self, target: &dyn Storage) -> Result<EntryId> {
-        checkpoint::copy_replica(self.db, target)
+        checkpoint::copy_replica(self.db, target, None)
+    }
+
+    /// Makes a copy without waiting for a majority, for a member with which one has the log up to
+    /// the entry `last`. Where no majority had what is in it, the copy says so by
+    /// [`Replica::lacks_majority`].
+    ///
+    /// # Errors
+    /// As [`Replica::copy_to`]; `NotReplicated` if the copy would have anything behind `last`, or a
+    /// part of a transaction that has not ended.
+    pub fn copy_for_member(&self, target: &dyn Storage, last: u64) -> Result<EntryId> {
+        checkpoint::copy_replica(self.db, target, Some(last))
+    }
+
+    /// Whether this replica began with a copy of which no majority had all. It must not help to
+    /// elect a leader that lacks that, before a leader has told it that a majority has it.
+    pub fn lacks_majority(&self) -> bool {
+        self.group.file().lacks_majority
+    }
+
+    /// A majority has what the copy had.
+    ///
+    /// # Errors
+    /// `StorageFailed`.
+    pub fn note_majority(&self) -> Result<()> {
+        if !self.lacks_majority() {
+            return Ok(());
+        }
+        let changed =
+            self.group.change_file(&**self.log.storage(), |file| file.lacks_majority = false);
+        changed.map_err(|error| checkpoint::storage_failed(&error))
     }
 
     /// What this replica has promised to the group, in words of the group.

@@ -291,6 +291,30 @@ fn images_go_on_where_the_group_is_safe() {
 }
 
 #[test]
+fn a_copy_for_a_member_says_whether_a_majority_has_all_of_it() {
+    let home = Home::new("replica-for-member");
+    let (leader, _follower, table) = pair(&home);
+    insert(&leader.db, &table, 1);
+    leader.replica().write().expect("to be written");
+    let last = leader.last();
+    let early = leader.replica().copy_for_member(&*home.folder("early"), last - 1).unwrap_err();
+    assert_eq!(early.kind(), ErrorKind::NotReplicated);
+    let copied = leader.replica().copy_for_member(&*home.folder("c"), last).expect("a copy");
+    assert_eq!(copied.index, last);
+    let node = home.open("c");
+    assert!(node.replica().lacks_majority() && node.replica().is_ahead());
+    assert_eq!(node.rows("T"), leader.rows("T"));
+    node.replica().note_majority().expect("to be noted");
+    assert!(!node.replica().is_ahead());
+    drop(node);
+    assert!(!home.open("c").replica().lacks_majority());
+    // What a majority has needs nobody else.
+    leader.replica().note_replicated(last);
+    leader.replica().copy_for_member(&*home.folder("d"), 0).expect("a copy");
+    assert!(!home.open("d").replica().lacks_majority());
+}
+
+#[test]
 fn a_commit_waits_for_a_majority_if_it_asks_for_one() {
     let home = Home::new("replica-majority");
     let (leader, follower, table) = pair(&home);

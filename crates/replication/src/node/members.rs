@@ -75,7 +75,7 @@ async fn others_have_caught_up(running: &Arc<Running>, id: NodeId) -> bool {
 }
 
 /// The last entry that a member is known to have.
-fn matched(now: &RaftMetrics<NodeId, Member>, id: NodeId) -> Option<u64> {
+pub(crate) fn matched(now: &RaftMetrics<NodeId, Member>, id: NodeId) -> Option<u64> {
     let all = now.replication.as_ref()?;
     (*all.get(&id)?).map(|id| id.index)
 }

@@ -507,7 +507,7 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
     let (boot, id) = (around.boot.clone(), shared.options.id);
     let (promise, is_unsure) = Promise::read(Arc::clone(&db), id, &boot).map_err(words)?;
     if is_unsure {
-        tracing::warn!(id, "its machine has stopped: it has to catch up before it votes");
+        tracing::warn!(id, "it has to catch up before it votes");
     }
     let (promise, progress) = (Arc::new(promise), Arc::new(Progress::default()));
     let identity = Arc::new(Identity {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use openraft::ServerState;
 use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse};
 
 use crate::entry::{Id, Member, NodeId, Types, Vote, entry_id};
@@ -107,16 +108,7 @@ impl Answers {
                 Answer::Vote(running.raft.vote(request).await)
             }
             Request::Sync(id) => Answer::Synced(sync(running, id).await),
-            Request::Copy => {
-                if !majority_has_all(running).await {
-                    return Answer::Refused("a majority has not what a copy would have".to_owned());
-                }
-                let (copies, db) = (Arc::clone(&self.0.copies), Arc::clone(&running.db));
-                match self.0.block_on(move || copies.make(&db)).await {
-                    Ok(files) => Answer::Copy(files),
-                    Err(why) => Answer::Refused(why),
-                }
-            }
+            Request::Copy => self.copy(running, from).await,
             Request::Piece { copy, file, at } => match self.0.copies.piece(copy, &file, at) {
                 Ok(bytes) => Answer::Piece(bytes),
                 Err(error) => Answer::Refused(error.to_string()),
@@ -131,6 +123,26 @@ impl Answers {
                 newest::confirmed(running).await.map_or_else(Answer::Refused, Answer::Newest)
             }
             Request::Status | Request::Fetch { .. } => Answer::Status(self.status(Some(running))),
+        }
+    }
+
+    /// Makes a copy of what a majority has; or of what one will have with the member that asks.
+    /// Without that, a group would stand still of which one member is lost, and one lacks what the
+    /// leader has let go, while there is no majority for what the leader has last.
+    async fn copy(&self, running: &Arc<Running>, from: NodeId) -> Answer {
+        let for_member = match majority_has_all(running).await {
+            true => None,
+            false => match last_with(running, from) {
+                None => {
+                    return Answer::Refused("a majority has not what a copy would have".to_owned());
+                }
+                last => last,
+            },
+        };
+        let (copies, db) = (Arc::clone(&self.0.copies), Arc::clone(&running.db));
+        match self.0.block_on(move || copies.make(&db, for_member)).await {
+            Ok(files) => Answer::Copy(files),
+            Err(why) => Answer::Refused(why),
         }
     }
 
@@ -228,6 +240,27 @@ async fn majority_has_all(running: &Arc<Running>) -> bool {
         }
         tokio::time::sleep(LOOK_AFTER).await;
     }
+}
+
+/// The last entry of a leader, if it makes a majority together with a member that is about to get a
+/// copy, and those that have that entry.
+///
+/// No leader can be elected then that lacks it: they vote for none, as it is of the newest term,
+/// and the member for nobody. It does not while it fetches the copy, nor afterwards, until a
+/// leader's term is committed where the copy is behind it ([`Replica::lacks_majority`]).
+fn last_with(running: &Running, member: NodeId) -> Option<u64> {
+    let replica = Replica::of(&running.db).ok()?;
+    let (now, last) = (running.raft.metrics().borrow().clone(), replica.last());
+    let is_newest = last.term == now.current_term && now.last_log_index == Some(last.index);
+    if now.state != ServerState::Leader || !is_newest || replica.is_paused() {
+        return None;
+    }
+    let has = |id: &&NodeId| {
+        [now.id, member].contains(id) || members::matched(&now, **id) >= Some(last.index)
+    };
+    let mut sets = now.membership_config.membership().get_joint_config().iter();
+    let is_majority = sets.all(|voters| voters.iter().filter(has).count() > voters.len() / 2);
+    is_majority.then_some(last.index)
 }
 
 /// Has the disk take the log up to an entry, when that has come. Whether it has.

@@ -8,6 +8,9 @@
 //! 2012). Where a majority is in this position at one time, what was in memory alone is lost; those
 //! go on together with what their disks have, among which is all that a majority had on its disks.
 //! Whoever finds that out says with whom, so that the others of them go on as well.
+//!
+//! One that began with a copy of which no majority had all is in the same position: it would have
+//! to hold against a candidate what it was given and its log does not name.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -26,7 +26,7 @@ struct Kept {
 
 impl Promise {
     /// Reads it; and whether the replica may have lost what it had acknowledged, where the machine
-    /// was started as `boot`.
+    /// was started as `boot`, or began with a copy of which no majority had all.
     ///
     /// # Errors
     /// `StorageFailed`.
@@ -38,7 +38,7 @@ impl Promise {
             Some(voted) if voted == id => Vote::new(vote.leader_id.term, id),
             _ => vote,
         });
-        let is_unsure = replica.is_unsure() && kept.boot != boot;
+        let is_unsure = replica.is_unsure() && kept.boot != boot || replica.lacks_majority();
         if !is_unsure {
             kept.boot = boot.to_owned();
         }
@@ -60,12 +60,13 @@ impl Promise {
         self.change(|kept| kept.vote = Some(vote))
     }
 
-    /// Nothing is lost since the machine was started as `boot`.
+    /// Nothing is lost since the machine was started as `boot`, and a majority has what there was.
     ///
     /// # Errors
     /// `StorageFailed`.
     pub(crate) fn set_boot(&self, boot: &str) -> Result<()> {
-        self.change(|kept| boot.clone_into(&mut kept.boot))
+        self.change(|kept| boot.clone_into(&mut kept.boot))?;
+        Replica::of(&self.db)?.note_majority()
     }
 
     fn change(&self, change: impl FnOnce(&mut Kept)) -> Result<()> {

@@ -17,6 +17,7 @@ fn some_file() -> GroupFile {
         promise: b"a vote".to_vec(),
         is_unsure: true,
         is_replaced: true,
+        lacks_majority: true,
         points,
     }
 }
