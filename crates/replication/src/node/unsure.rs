@@ -9,8 +9,9 @@
 //! go on together with what their disks have, among which is all that a majority had on its disks.
 //! Whoever finds that out says with whom, so that the others of them go on as well.
 //!
-//! One that began with a copy of which no majority had all is in the same position: it would have
-//! to hold against a candidate what it was given and its log does not name.
+//! One that began with a copy of which no majority had all does not vote either: what it was given
+//! last may be of an older term than a candidate's last entry, and it would help to elect a leader
+//! that lacks it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
