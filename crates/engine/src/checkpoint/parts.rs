@@ -290,12 +290,14 @@ pub(super) fn begin_in_group(log: &Log) -> Result<(Option<GroupPoint>, u64)> {
 /// Waits until a majority has the log up to a position.
 ///
 /// # Errors
-/// `NotReplicated` if that takes too long; `LogFailed`.
+/// `NotReplicated` if that takes too long, or nobody knows it of what this replica began with;
+/// `LogFailed`.
 pub(super) fn wait_for_group(log: &Log, position: u64) -> Result<()> {
     let Some(group) = log.group() else { return Ok(()) };
     log.write_all()?;
     let has = |_: &_| group.replicated() >= position;
-    if group.wait_until(GROUP_WAIT_MAX, has) { Ok(()) } else { Err(no_majority()) }
+    let is_known = !group.file().lacks_majority;
+    if is_known && group.wait_until(GROUP_WAIT_MAX, has) { Ok(()) } else { Err(no_majority()) }
 }
 
 #[cold]
@@ -313,7 +315,7 @@ fn no_majority() -> Error {
 pub(super) fn lacks_majority(log: &Log, point: &GroupPoint, seen: u64, last: u64) -> Result<bool> {
     let Some(group) = log.group() else { return Ok(false) };
     log.write_all()?;
-    match group.replicated() >= seen {
+    match group.replicated() >= seen && !group.file().lacks_majority {
         true => Ok(false),
         false if point.position == seen && point.id.index <= last => Ok(true),
         false => Err(no_majority()),

@@ -304,8 +304,15 @@ fn a_copy_for_a_member_says_whether_a_majority_has_all_of_it() {
     let node = home.open("c");
     assert!(node.replica().lacks_majority() && node.replica().is_ahead());
     assert_eq!(node.rows("T"), leader.rows("T"));
+    // Nobody else begins with that, and it is in no backup.
+    let again = node.replica().copy_to(&*home.folder("again")).unwrap_err();
+    assert_eq!(again.kind(), ErrorKind::NotReplicated);
+    let kept = node.db.backup(&*home.folder("kept")).unwrap_err();
+    assert_eq!(kept.kind(), ErrorKind::NotReplicated);
     node.replica().note_majority().expect("to be noted");
     assert!(!node.replica().is_ahead());
+    node.replica().copy_to(&*home.folder("again")).expect("a copy");
+    node.db.backup(&*home.folder("kept")).expect("a backup");
     drop(node);
     assert!(!home.open("c").replica().lacks_majority());
     // What a majority has needs nobody else.
