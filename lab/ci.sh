@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs every workload, with few rows and once, with the program that the step `sql` of `cargo xtask
+# Runs every workload, with few rows and once, with the program that the step `tests` of `cargo xtask
 # ci` has built: answers are verified, and no time counts.
 set -e
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
-sh xtask/sql-tests.sh --no-run
+sh xtask/all-tests.sh --no-run
 "$target/debug/lab" sensors readers long-reader sets ladder recovery burst memory \
     --quick --rows 2000 --rounds 1 --out "$target/lab-ci"
 "$target/debug/lab-conflicts" --quick --server "$target/debug/remanent" --out "$target/lab-ci"

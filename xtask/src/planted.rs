@@ -11,6 +11,7 @@
 mod check;
 mod choice;
 mod copy;
+mod foreign;
 mod list;
 mod page;
 mod test_target;
@@ -27,19 +28,20 @@ use crate::part::Part;
 use check::{Check, Kind, Verdict};
 use choice::Choice;
 use copy::Copy;
-use list::Bug;
+
+pub(crate) use list::{Bug, read};
 
 /// A list of bugs, and a table of the page.
 #[derive(Clone, Copy)]
-struct List {
-    path: &'static str,
+pub(crate) struct List {
+    pub(crate) path: &'static str,
     /// Its place among the tables of the page.
     place: usize,
     /// How many a run of continuous integration plants at most, others each time.
     most: usize,
 }
 
-const LISTS: [List; 2] = [
+pub(crate) const LISTS: [List; 2] = [
     List { path: "crates/simulator/planted.toml", place: 0, most: 2 },
     List { path: "crates/sql/planted.toml", place: 1, most: 1 },
 ];
@@ -94,8 +96,8 @@ fn plant_all(
     choice: &Choice,
     lists: &[List],
 ) -> Result<Vec<String>, Box<dyn std::error::Error>> {
-    let read = |list: &List| list::read(&std::fs::read_to_string(root.join(list.path))?);
-    let bugs: Vec<Vec<Bug>> = lists.iter().map(read).collect::<Result<_, _>>()?;
+    let bugs_of = |list: &List| read(&std::fs::read_to_string(root.join(list.path))?);
+    let bugs: Vec<Vec<Bug>> = lists.iter().map(bugs_of).collect::<Result<_, _>>()?;
     let names: Vec<&str> = bugs.iter().flatten().map(|bug| bug.name.as_str()).collect();
     if let Some(name) = choice.unknown(&names) {
         return Err(format!("there is no bug `{name}`").into());

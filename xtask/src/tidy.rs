@@ -7,7 +7,6 @@
 
 mod finding;
 mod layers;
-mod masked;
 mod module_graph;
 mod packages;
 mod project;
@@ -17,6 +16,7 @@ mod crate_layers;
 mod documents;
 mod manifests;
 mod module_layers;
+mod planted_bugs;
 mod ratchet;
 mod reachable;
 mod text;
@@ -25,8 +25,6 @@ mod words;
 
 #[cfg(test)]
 mod sample;
-#[cfg(test)]
-mod tests;
 
 use std::path::Path;
 
@@ -55,6 +53,7 @@ const CHECKS: &[Check] = &[
     reachable::check,
     ratchet::check,
     manifests::check,
+    planted_bugs::check,
     documents::path_pages::check,
     documents::architecture::check,
     documents::markdown_title::check,

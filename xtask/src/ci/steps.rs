@@ -31,6 +31,8 @@ pub(super) enum Action {
 /// For programs of the model checker: the flag is part of what everything is built with, so that
 /// has a folder of its own; schedules need no optimising across crates.
 const SHUTTLE: &[(&str, &str)] = &[
+    // Other schedules each time.
+    ("REMANENT_SHUTTLE_ITERATIONS", "500"),
     ("RUSTFLAGS", "--cfg shuttle"),
     ("CARGO_TARGET_DIR", "target/shuttle"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -39,7 +41,9 @@ const SHUTTLE: &[(&str, &str)] = &[
 ];
 
 /// For groups of replicas: tokio draws from the seed as well, so that a schedule comes again.
+/// Planted bugs take over its foreign crates, and so have the same settings (`planted/check.rs`).
 const GROUPS: &[(&str, &str)] = &[
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "2"),
     ("RUSTFLAGS", "--cfg tokio_unstable"),
     ("CARGO_TARGET_DIR", "target/groups"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -89,7 +93,7 @@ pub(super) const BESIDE: &[Step] = &[
         program(
             "shuttle",
             "models of the concurrent protocols, over many schedules",
-            95,
+            60,
             "cargo test --release --package remanent-engine --lib shuttle",
         ),
     ),
@@ -108,14 +112,14 @@ pub(super) const BESIDE: &[Step] = &[
     program(
         "crashes",
         "databases after a crash at every call of a trace",
-        64,
-        "cargo run --release --package remanent-simulator -- crashes --count 20",
+        28,
+        "cargo run --release --package remanent-simulator -- crashes --count 8",
     ),
     program(
         "failures",
         "databases of which each call has failed",
-        38,
-        "cargo run --release --package remanent-simulator -- failures --count 15",
+        16,
+        "cargo run --release --package remanent-simulator -- failures --count 6",
     ),
     program(
         "flips",
@@ -151,28 +155,15 @@ pub(super) const BESIDE: &[Step] = &[
 
 /// One after the other, with the machine to themselves.
 pub(super) const TESTS: &[Step] = &[
+    // `xtask/all-tests.sh` has the same packages, for the steps below: one choice of packages, so
+    // that no crate is built twice for features that another choice asks for.
     program(
-        "replication",
-        "tests of groups of replicas, on sockets",
-        45,
-        "cargo test --package remanent-replication --package remanent-group-simulator",
-    ),
-    program(
-        "replicas-in-c",
-        "a program in C with three replicas",
-        60,
-        "cargo test --package remanent-capi --features replication --test replicas",
+        "tests",
+        "all tests of all crates",
+        950,
+        "cargo test --workspace --features remanent-capi/replication --no-fail-fast",
     ),
     in_parts("planted", "bugs put into a copy of the engine are found", 90, planted::run_part),
-    // `xtask/sql-tests.sh` has the same packages, for the steps below.
-    program(
-        "sql",
-        "tests of what stands on DataFusion: SQL, server, shell, program, laboratory",
-        740,
-        "cargo test --package remanent-join-order --package remanent-sql \
-         --package remanent-workers --package remanent-server --package remanent-shell \
-         --package remanent-cli --package lab*",
-    ),
     // Behind what builds the same crates.
     in_parts(
         "planted-sql",
@@ -192,7 +183,6 @@ pub(super) const TESTS: &[Step] = &[
         70,
         "sh lab/ci.sh",
     ),
-    program("test", "tests of everything else", 260, "cargo test"),
 ];
 
 /// All of them, in the order of a run that has nothing beside it.

@@ -35,6 +35,12 @@ impl Copy {
         Ok(copy)
     }
 
+    /// Where the workspace itself is built.
+    pub(super) fn target(&self) -> PathBuf {
+        let target = std::env::var_os("CARGO_TARGET_DIR");
+        target.map_or_else(|| self.root.join("target"), |target| self.root.join(target))
+    }
+
     /// The text of a file with the edit made.
     pub(super) fn planted_text(&self, edit: &Edit) -> Result<String, Box<dyn Error>> {
         let text = std::fs::read_to_string(self.workspace.join(&edit.file))

@@ -11,23 +11,23 @@ use toml::{Table, Value};
 use super::check::{Check, Kind};
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Bug {
-    pub(super) name: String,
+pub(crate) struct Bug {
+    pub(crate) name: String,
     pub(super) breaks: String,
     pub(super) check: Check,
-    pub(super) edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
 }
 
 /// A text that is put in the place of another, which must be there once.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Edit {
-    pub(super) file: String,
-    pub(super) find: String,
+pub(crate) struct Edit {
+    pub(crate) file: String,
+    pub(crate) find: String,
     pub(super) put: String,
 }
 
 /// Reads the list.
-pub(super) fn read(text: &str) -> Result<Vec<Bug>, Box<dyn Error>> {
+pub(crate) fn read(text: &str) -> Result<Vec<Bug>, Box<dyn Error>> {
     let list: Table = text.parse()?;
     let bugs = list.get("bug").and_then(Value::as_array).ok_or("the list has no bug")?;
     let bugs: Vec<Bug> = bugs.iter().map(bug).collect::<Result<_, _>>()?;

@@ -1,14 +1,11 @@
 //! A check that is an integration test: `test remanent-sql explain`, and a filter if need be.
 //!
 //! It is built in the copy, in a folder of its own that is kept, so that from one bug to the next
-//! only what the bug changes is compiled. Packages that stand on DataFusion are always built
-//! together, as `xtask/sql-tests.sh` does: another choice of packages would need the crates below
-//! with other features, and build all of them anew. What the workspace itself has built of foreign
-//! crates is taken over; of our own crates nothing is, since cargo knows them by their place in
-//! the workspace, and would take what was built of one for that of the other.
+//! only what the bug changes is compiled. What stands on DataFusion is built with the whole
+//! workspace, as `xtask/all-tests.sh` does: another choice of packages would need the crates below
+//! with other features, and build all of them anew.
 
 use std::error::Error;
-use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,17 +13,19 @@ use std::time::Duration;
 
 use super::check::{Verdict, run_for};
 use super::copy::Copy;
+use super::foreign;
 
-/// Those that are built together.
-pub(super) const TOGETHER: [&str; 7] = [
+/// The packages that stand on DataFusion.
+const ON_DATAFUSION: [&str; 6] = [
     "remanent-join-order",
     "remanent-sql",
     "remanent-workers",
     "remanent-server",
     "remanent-shell",
     "remanent-cli",
-    "lab*",
 ];
+/// What is built together.
+const TOGETHER: [&str; 3] = ["--workspace", "--features", "remanent-capi/replication"];
 /// A test that has not ended by then hangs.
 const TIME_MAX: Duration = Duration::from_secs(300);
 
@@ -55,9 +54,9 @@ impl<'w> Target<'w> {
 pub(super) fn run(copy: &Copy, words: &str) -> Result<Verdict, Box<dyn Error>> {
     let target = Target::of(words)?;
     // Apart, since what there is of foreign crates is taken over but once.
-    let is_together = TOGETHER.contains(&target.package);
+    let is_together = ON_DATAFUSION.contains(&target.package);
     let folder = copy.build.join(if is_together { "tests-sql" } else { "tests" });
-    take_over(copy, &folder)?;
+    foreign::take_over(&copy.target().join("debug"), &folder.join("debug"))?;
     let output = copy.build.join("output");
     let mut cargo = build(copy, &folder, &target);
     let built = cargo.stdin(Stdio::null()).stderr(File::create(&output)?).status()?;
@@ -90,11 +89,10 @@ fn build(copy: &Copy, folder: &Path, target: &Target<'_>) -> Command {
     cargo.current_dir(&copy.workspace).env("CARGO_TARGET_DIR", folder).arg("test");
     // Continuous integration turns it off for all builds.
     cargo.env("CARGO_INCREMENTAL", "1");
-    let own = [target.package];
-    let packages = if TOGETHER.contains(&target.package) { &TOGETHER[..] } else { &own[..] };
-    for package in packages {
-        cargo.args(["--package", package]);
-    }
+    match ON_DATAFUSION.contains(&target.package) {
+        true => cargo.args(TOGETHER),
+        false => cargo.args(["--package", target.package]),
+    };
     cargo.args(["--test", target.test, "--no-run"]);
     cargo
 }
@@ -124,44 +122,6 @@ fn package_folder(workspace: &Path, package: &str) -> Option<PathBuf> {
     let above = ["crates", "lab", "lab/contenders", "."].map(|folder| workspace.join(folder));
     let folders = above.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
     folders.filter_map(|entry| Some(entry.ok()?.path())).find(|folder| is_it(folder))
-}
-
-/// Takes over the foreign crates that the workspace has built, if nothing was built here yet.
-fn take_over(copy: &Copy, folder: &Path) -> Result<(), Box<dyn Error>> {
-    let to = folder.join("debug");
-    let from = match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(target) => copy.root.join(target),
-        None => copy.root.join("target"),
-    };
-    let from = from.join("debug");
-    if to.exists() || !from.join(".fingerprint").exists() {
-        return Ok(());
-    }
-    for part in ["deps", "build", ".fingerprint"] {
-        let is_linked = part != ".fingerprint";
-        std::fs::create_dir_all(to.join(part))?;
-        let entries = std::fs::read_dir(from.join(part))?.filter_map(Result::ok);
-        let names = entries.map(|entry| entry.path());
-        let names: Vec<PathBuf> = names.filter(|path| is_foreign(path, part == "deps")).collect();
-        for names in names.chunks(500) {
-            let mut cp = Command::new("cp");
-            cp.arg("-a").args(is_linked.then_some("-l")).args(names).arg(to.join(part));
-            crate::process::run(&mut cp)?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether what was built is that of a foreign crate: of libraries only, where it is one of them.
-fn is_foreign(path: &Path, is_library: bool) -> bool {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let is_ours = ["remanent", "lab", "xtask"].iter().any(|ours| {
-        let name = if is_library { name.strip_prefix("lib").unwrap_or(name) } else { name };
-        let rest = name.strip_prefix(ours);
-        rest.is_some_and(|rest| rest.starts_with(['-', '_']))
-    });
-    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
-    !is_ours && (!is_library || matches!(extension, "rlib" | "rmeta" | "so"))
 }
 
 #[cfg(test)]

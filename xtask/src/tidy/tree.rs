@@ -4,12 +4,14 @@
 //! that are not ignored, so a check speaks before the commit and not after it. Rust files also
 //! carry their text with comments and strings taken apart, and their syntax tree.
 
+mod masked;
+
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
-use super::masked::{self, MaskedLine};
+pub(crate) use masked::MaskedLine;
 
 pub(crate) struct Tree {
     files: BTreeMap<String, Source>,

@@ -11,8 +11,8 @@ mod tests;
 
 use super::finding::Finding;
 use super::layers;
-use super::masked::MaskedLine;
 use super::project::Project;
+use super::tree::MaskedLine;
 
 pub(crate) fn check(project: &Project, findings: &mut Vec<Finding>) {
     let allowed = &project.layers.unsafe_files;

@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 
 use toml::{Table, Value};
@@ -27,41 +28,75 @@ struct Banned {
     except: Vec<(String, String)>,
 }
 
+/// The words with which a phrase begins: few lines have one.
+#[derive(Default)]
+struct FirstWords {
+    whole: BTreeSet<String>,
+    beginnings: Vec<String>,
+}
+
 pub(crate) fn check(project: &Project, findings: &mut Vec<Finding>) {
     let Some(list) = project.tree.get(PATH) else { return };
     let banned = match parse(&list.text) {
         Ok(banned) => banned,
         Err(error) => return findings.push(Finding::new(PATH, 1, error.to_string())),
     };
-    for banned in &banned {
-        let mut needed = vec![false; banned.except.len()];
-        for source in project.tree.files().filter(|source| is_within(&source.path, &banned.within))
-        {
-            let path = [(0, source.path.as_str())];
-            let lines = path.into_iter().chain((1..).zip(source.text.lines()));
-            let found = lines.filter_map(|(line, text)| Some((line, banned.phrase_in(text)?)));
-            let exception = banned.except.iter().position(|(path, _)| *path == source.path);
-            for (line, phrase) in found {
-                match exception {
+    let first = FirstWords::of(&banned);
+    let mut needed: Vec<_> = banned.iter().map(|one| vec![false; one.except.len()]).collect();
+    for source in project.tree.files() {
+        let within = banned.iter().zip(&mut needed);
+        let mut within: Vec<_> =
+            within.filter(|(one, _)| is_within(&source.path, &one.within)).collect();
+        if within.is_empty() {
+            continue;
+        }
+        let path = [(0, source.path.as_str())];
+        for (line, text) in path.into_iter().chain((1..).zip(source.text.lines())) {
+            let words = words(text);
+            if !first.occurs_among(&words) {
+                continue;
+            }
+            for (one, needed) in &mut within {
+                let Some(phrase) = one.phrase_among(&words) else { continue };
+                match one.except.iter().position(|(path, _)| *path == source.path) {
                     Some(index) => needed[index] = true,
                     None => {
-                        let message = format!("`{phrase}`: say {}", banned.instead);
+                        let message = format!("`{phrase}`: say {}", one.instead);
                         findings.push(Finding::new(&source.path, line, message));
                     }
                 }
             }
         }
-        for ((path, _), _) in banned.except.iter().zip(&needed).filter(|(_, needed)| !**needed) {
-            let message = format!("`{path}` needs no exception: say {}", banned.instead);
+    }
+    for (one, needed) in banned.iter().zip(&needed) {
+        for ((path, _), _) in one.except.iter().zip(needed).filter(|(_, needed)| !**needed) {
+            let message = format!("`{path}` needs no exception: say {}", one.instead);
             findings.push(Finding::new(PATH, 1, message));
         }
     }
 }
 
+impl FirstWords {
+    fn of(banned: &[Banned]) -> Self {
+        let mut first = Self::default();
+        for word in banned.iter().flat_map(|one| &one.phrases).filter_map(|phrase| phrase.first()) {
+            match word.strip_suffix('*') {
+                Some(beginning) => first.beginnings.push(beginning.to_owned()),
+                None => _ = first.whole.insert(word.clone()),
+            }
+        }
+        first
+    }
+
+    fn occurs_among(&self, words: &[String]) -> bool {
+        let begins = |word: &String| self.beginnings.iter().any(|one| word.starts_with(one));
+        words.iter().any(|word| self.whole.contains(word) || begins(word))
+    }
+}
+
 impl Banned {
-    /// The first phrase that occurs in a text.
-    fn phrase_in(&self, text: &str) -> Option<String> {
-        let words = words(text);
+    /// The first phrase that occurs among the words of a line.
+    fn phrase_among(&self, words: &[String]) -> Option<String> {
         let occurs = |phrase: &&Vec<String>| {
             words.windows(phrase.len()).any(|part| {
                 part.iter().zip(*phrase).all(|(word, wanted)| match wanted.strip_suffix('*') {

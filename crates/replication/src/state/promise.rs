@@ -38,7 +38,8 @@ impl Promise {
             Some(voted) if voted == id => Vote::new(vote.leader_id.term, id),
             _ => vote,
         });
-        let is_unsure = replica.is_unsure() && kept.boot != boot || replica.lacks_majority();
+        let lost_memory = replica.is_unsure() && kept.boot != boot;
+        let is_unsure = lost_memory || replica.lacks_majority();
         if !is_unsure {
             kept.boot = boot.to_owned();
         }

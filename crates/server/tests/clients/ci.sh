@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs all clients against the program that the step `sql` of `cargo xtask ci` has built.
+# Runs all clients against the program that the step `tests` of `cargo xtask ci` has built.
 set -e
 cd "$(dirname "$0")/../../../.."
 target=${CARGO_TARGET_DIR:-target}
-sh xtask/sql-tests.sh --no-run
+sh xtask/all-tests.sh --no-run
 exec sh crates/server/tests/clients/run.sh "$target/debug/remanent" "$target/clients"

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{TOGETHER, Target, failed, is_foreign, program};
+use super::{TOGETHER, Target, failed, program};
 
 #[test]
 fn the_words_of_a_check_name_a_test() {
@@ -16,10 +16,8 @@ fn the_words_of_a_check_name_a_test() {
 
 #[test]
 fn the_packages_are_those_of_the_script() {
-    let script = include_str!("../../../sql-tests.sh");
-    let packages = script.split("--package ").skip(1).filter_map(|rest| rest.split(' ').next());
-    let packages: Vec<&str> = packages.map(|name| name.trim_matches('\'')).collect();
-    assert_eq!(packages, TOGETHER);
+    let script = include_str!("../../../all-tests.sh");
+    assert!(script.contains(&format!("cargo test {} \"$@\"", TOGETHER.join(" "))), "{script}");
 }
 
 #[test]
@@ -31,13 +29,4 @@ fn what_cargo_and_a_test_say() {
     let text = "running 2 tests\ntest good ... ok\ntest bad ... FAILED\ntest worse ... FAILED\n";
     assert_eq!(failed(text), "`bad`");
     assert_eq!(failed("nothing that is known"), "fails");
-}
-
-#[test]
-fn nothing_of_our_own_is_taken_over() {
-    let is = |name: &str, is_library| is_foreign(Path::new(name), is_library);
-    assert!(is("libarrow-12.rlib", true) && is("liblabel-12.rmeta", true) && is("libx-1.so", true));
-    assert!(!is("libremanent_sql-12.rlib", true) && !is("liblab-1.rlib", true));
-    assert!(!is("arrow-12.d", true) && !is("explain-12", true));
-    assert!(is("arrow-12", false) && !is("remanent-sql-12", false) && !is("lab-12", false));
 }

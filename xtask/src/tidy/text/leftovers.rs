@@ -7,8 +7,8 @@
 mod tests;
 
 use crate::tidy::finding::Finding;
-use crate::tidy::masked::MaskedLine;
 use crate::tidy::project::Project;
+use crate::tidy::tree::MaskedLine;
 
 /// In pieces, so that this file does not contain what it looks for.
 const MARKERS: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X")];

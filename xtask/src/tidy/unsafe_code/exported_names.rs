@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use super::super::finding::Finding;
 use super::super::layers;
-use super::super::masked::MaskedLine;
 use super::super::project::Project;
+use super::super::tree::MaskedLine;
 
 pub(crate) fn check(project: &Project, findings: &mut Vec<Finding>) {
     let folders = &project.layers.exports;
