@@ -7,6 +7,7 @@
 //! (`ci/turn.rs`); `--all` has all of them. Continuous integration runs this and nothing else.
 
 mod beside;
+mod doc;
 mod limit;
 mod steps;
 mod turn;

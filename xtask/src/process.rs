@@ -34,6 +34,7 @@ impl Program {
         let words: Vec<&str> = self.line.split_whitespace().collect();
         match &words[..] {
             ["cargo", "test", ..] => self.run_words(&[&words[..], &["--no-run"]].concat(), root),
+            ["cargo", "build", ..] => self.run_words(&words, root),
             ["cargo", "run", rest @ ..] => {
                 let own = rest.iter().copied().take_while(|word| *word != "--");
                 let words: Vec<&str> = ["cargo", "build"].into_iter().chain(own).collect();

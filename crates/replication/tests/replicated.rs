@@ -3,7 +3,9 @@
 mod groups;
 
 use groups::{Group, insert, numbers, schema};
+use remanent_engine::storage::Folder;
 use remanent_engine::{Durability, ErrorKind, Replica};
+use remanent_replication::Role;
 
 #[test]
 fn a_group_is_founded_and_has_the_same_rows_everywhere() {
@@ -177,4 +179,45 @@ fn who_needs_a_copy_makes_the_majority_that_it_waits_for() {
         assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
+}
+
+#[test]
+fn who_has_a_copy_that_no_majority_has_does_not_vote() {
+    let mut group = Group::start(3);
+    let leader = group.leader();
+    let db = group.database(leader);
+    let table = db.create_table(schema()).expect("a table");
+    insert(&db, &table, 0, Durability::Replicated).expect("to be replicated");
+    group.wait_until_equal();
+    let (copied, other) = ((leader + 1) % 3, (leader + 2) % 3);
+    [copied, other].map(|place| group.nodes[place].take().expect("it runs").stop());
+    insert(&db, &table, 1, Durability::Buffered).expect("it leads so far");
+    // As the leader gives it to a member; then it is gone itself.
+    std::fs::remove_dir_all(group.folder(copied)).expect("a folder");
+    let folder = Folder::create(group.folder(copied)).expect("a folder");
+    let replica = Replica::of(&db).expect("a replica");
+    replica.write().expect("to be written");
+    replica.copy_for_member(&folder, replica.last().index).expect("a copy");
+    drop((db, table));
+    group.nodes[leader].take().expect("it runs").stop();
+    for _ in 0..2 {
+        group.open(copied);
+        let begin = std::time::Instant::now();
+        while group.node(copied).status().role == Role::Opening {
+            assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert!(group.node(copied).status().is_unsure, "{:#?}", group.statuses());
+        group.nodes[copied].take().expect("it runs").stop();
+    }
+    // With a leader it has what the group has, and votes again.
+    (0..3).for_each(|place| group.open(place));
+    group.wait_until_equal();
+    let begin = std::time::Instant::now();
+    while group.node(copied).status().is_unsure {
+        assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let all = numbers(&group.database(leader));
+    assert!((0..3).all(|place| numbers(&group.database(place)) == all), "{all:?}");
 }

@@ -13,6 +13,8 @@ use crate::part::Part;
 use crate::process::Program;
 use crate::{commit, examples, headers, planted, size, tidy};
 
+use super::doc;
+
 pub(super) struct Step {
     pub(super) name: &'static str,
     pub(super) purpose: &'static str,
@@ -40,8 +42,17 @@ const SHUTTLE: &[(&str, &str)] = &[
     ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
 ];
 
+/// What is compiled for tests is linted meanwhile, and a warning is an error: as `cargo clippy`
+/// does it, but that 300 crates need not be checked before they are compiled.
+const LINTED: &[(&str, &str)] = &[
+    ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
+    ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"),
+    // What the step `c-library` has built, by its path from the root.
+    ("REMANENT_C_LIBRARY", "target/debug/libremanent_c.a"),
+];
+
 /// For groups of replicas: tokio draws from the seed as well, so that a schedule comes again.
-/// Planted bugs take over its foreign crates, and so have the same settings (`planted/check.rs`).
+/// Planted bugs take over its foreign crates, and have the same settings (`planted/check.rs`).
 const GROUPS: &[(&str, &str)] = &[
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "2"),
     ("RUSTFLAGS", "--cfg tokio_unstable"),
@@ -60,21 +71,7 @@ pub(super) const FIRST: &[Step] = &[
 
 /// No program runs in them that others would disturb.
 pub(super) const CHECKS: &[Step] = &[
-    program(
-        "clippy",
-        "no warning in any crate, the laboratory included",
-        230,
-        "cargo clippy --workspace --all-targets -F remanent-capi/replication -- -D warnings",
-    ),
-    with(
-        &[("RUSTDOCFLAGS", "-D warnings")],
-        program(
-            "doc",
-            "documentation builds without a warning, of all but the laboratory",
-            92,
-            "cargo doc --workspace --exclude lab* --no-deps -F remanent-capi/replication",
-        ),
-    ),
+    in_parts("doc", "documentation builds without a warning", 40, doc::run_part),
     command("headers", "the C header is the one that the Rust sources make", 1, headers::check),
 ];
 
@@ -157,11 +154,23 @@ pub(super) const BESIDE: &[Step] = &[
 pub(super) const TESTS: &[Step] = &[
     // `xtask/all-tests.sh` has the same packages, for the steps below: one choice of packages, so
     // that no crate is built twice for features that another choice asks for.
-    program(
-        "tests",
-        "all tests of all crates",
-        950,
-        "cargo test --workspace --features remanent-capi/replication --no-fail-fast",
+    with(
+        LINTED,
+        program(
+            "c-library",
+            "the C library that programs of the tests link, with all its functions",
+            20,
+            "cargo build --workspace --lib --profile test --features remanent-capi/replication",
+        ),
+    ),
+    with(
+        LINTED,
+        program(
+            "tests",
+            "all tests of all crates, and no warning in any of them",
+            1150,
+            "cargo test --workspace --features remanent-capi/replication --no-fail-fast",
+        ),
     ),
     in_parts("planted", "bugs put into a copy of the engine are found", 90, planted::run_part),
     // Behind what builds the same crates.
@@ -171,17 +180,23 @@ pub(super) const TESTS: &[Step] = &[
         50,
         planted::run_sql_part,
     ),
-    program(
-        "clients",
-        "programs and drivers that people use, and random queries, get their answers",
-        80,
-        "sh crates/server/tests/clients/ci.sh",
+    with(
+        LINTED,
+        program(
+            "clients",
+            "programs and drivers that people use, and random queries, get their answers",
+            80,
+            "sh crates/server/tests/clients/ci.sh",
+        ),
     ),
-    program(
-        "lab",
-        "every workload of the laboratory and each interface, every answer verified",
-        70,
-        "sh lab/ci.sh",
+    with(
+        LINTED,
+        program(
+            "lab",
+            "every workload of the laboratory and each interface, every answer verified",
+            70,
+            "sh lab/ci.sh",
+        ),
     ),
 ];
 
