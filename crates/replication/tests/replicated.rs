@@ -3,8 +3,7 @@
 mod groups;
 
 use groups::{Group, insert, numbers, schema};
-use remanent_engine::storage::Folder;
-use remanent_engine::{Durability, ErrorKind, Replica};
+use remanent_engine::{Durability, ErrorKind, Folder, Replica};
 use remanent_replication::Role;
 
 #[test]
@@ -190,7 +189,9 @@ fn who_has_a_copy_that_no_majority_has_does_not_vote() {
     insert(&db, &table, 0, Durability::Replicated).expect("to be replicated");
     group.wait_until_equal();
     let (copied, other) = ((leader + 1) % 3, (leader + 2) % 3);
-    [copied, other].map(|place| group.nodes[place].take().expect("it runs").stop());
+    for place in [copied, other] {
+        group.nodes[place].take().expect("it runs").stop();
+    }
     insert(&db, &table, 1, Durability::Buffered).expect("it leads so far");
     // As the leader gives it to a member; then it is gone itself.
     std::fs::remove_dir_all(group.folder(copied)).expect("a folder");

@@ -536,6 +536,8 @@ async fn open(shared: &Arc<Shared>, why: &Restart) -> Result<(Arc<Running>, Join
     let config = Arc::new(config(&shared.options));
     let raft = Raft::new(id, config, network, store, machine);
     let raft = raft.await.map_err(|error| error.to_string())?;
+    // Until its task has begun, Raft says that the group has no members.
+    raft.with_raft_state(|_| ()).await.map_err(|error| error.to_string())?;
     let standing = Standing::new(raft.clone(), is_unsure);
     let running = Arc::new(Running {
         db,

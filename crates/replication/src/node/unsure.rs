@@ -102,7 +102,7 @@ pub(crate) async fn ask_others(running: Arc<Running>, transport: Arc<dyn Transpo
             let others = others.map(|status| (status.id, status.boot.clone()));
             std::iter::once(own.clone()).chain(others).collect()
         };
-        if unsure(&first).len() > voters / 2 {
+        if voters > 0 && unsure(&first).len() > voters / 2 {
             // All of them at one time: those that were before are so still.
             let (before, now) = (unsure(&first), unsure(&ask_all(&running, &transport).await));
             let with: Vec<Start> = before.into_iter().filter(|one| now.contains(one)).collect();
