@@ -1,10 +1,11 @@
-//! `cargo xtask examples [--sanitize] [--valgrind] [NAME..]`: the programs of `examples/c`, built
-//! and run as users do it: against what `cargo xtask install` puts down, and nothing else.
+//! `cargo xtask examples [FLAGS] [NAME..]`: the programs of `examples/c`, built and run as users do
+//! it: against what `cargo xtask install` puts down, and nothing else.
 //!
 //! Without flags they are compiled with all warnings as errors, those in C also as C++, and run
 //! whole; then `build.sh` and the CMake project build them once more. `--sanitize` has gcc check
 //! addresses and undefined behaviour on the side of C, `--valgrind` checks both sides; these run
-//! with smaller counts. Everything is written below `target/examples-run`.
+//! with smaller counts. `--quick-build` is that of `cargo xtask install`. Everything is written
+//! below `target/examples-run`.
 
 mod example;
 
@@ -21,12 +22,14 @@ use example::{Example, Mode};
 /// Where the programs are, and beside them `build.sh` and the CMake project.
 const FOLDER: &str = "examples/c";
 const SCRATCH: &str = "target/examples-run";
+const FLAGS: &str = "--sanitize, --valgrind and --quick-build";
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wish {
     sanitize: bool,
     valgrind: bool,
+    quick_build: bool,
     names: Vec<String>,
 }
 
@@ -38,7 +41,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     needs("gcc")?;
     needs("g++")?;
     let prefix = scratch.join("prefix");
-    install::run(root, &[text_of(&prefix)?])?;
+    let quick = wish.quick_build.then(|| "--quick-build".to_owned());
+    install::run(root, &[text_of(&prefix)?].into_iter().chain(quick).collect::<Vec<_>>())?;
     let modes = modes(&wish);
     for example in &examples {
         for mode in &modes {
@@ -56,9 +60,14 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
+/// All of them, with libraries that are quickly built.
+pub(crate) fn run_quick(root: &Path, _: &[String]) -> Outcome {
+    run(root, &["--quick-build".to_owned()])
+}
+
 /// What gcc's sanitizers and valgrind check, one after the other.
 pub(crate) fn run_checked(root: &Path, _: &[String]) -> Outcome {
-    run(root, &["--sanitize", "--valgrind"].map(str::to_owned))
+    run(root, &["--sanitize", "--valgrind", "--quick-build"].map(str::to_owned))
 }
 
 fn wish(arguments: &[String]) -> Result<Wish, String> {
@@ -67,8 +76,9 @@ fn wish(arguments: &[String]) -> Result<Wish, String> {
         match argument.as_str() {
             "--sanitize" => wish.sanitize = true,
             "--valgrind" => wish.valgrind = true,
+            "--quick-build" => wish.quick_build = true,
             flag if flag.starts_with('-') => {
-                return Err(format!("there is no flag `{flag}`; --sanitize and --valgrind are"));
+                return Err(format!("there is no flag `{flag}`; {FLAGS} are"));
             }
             name => wish.names.push(name.to_owned()),
         }

@@ -4,7 +4,8 @@
 //! `libremanent.so` with a link of its soname; `include` the headers; `lib/pkgconfig` and
 //! `lib/cmake` what finds them; `bin` the command line tool, without the SQL shell and the
 //! server unless `--with-sql` asks for them: the crates below SQL take half an hour to build.
-//! `--with-replication` has the functions for replicas of a group in the C libraries.
+//! `--with-replication` has the functions for replicas of a group in the C libraries. With
+//! `--quick-build` nothing is optimised across crates, which takes half of the time.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +13,15 @@ use std::process::Command;
 use crate::outcome::Outcome;
 use crate::process;
 
-const USAGE: &str = "write `cargo xtask install PREFIX [--with-sql] [--with-replication]`";
+const USAGE: &str =
+    "write `cargo xtask install PREFIX [--with-sql] [--with-replication] [--quick-build]`";
+
+/// Settings for what is built to be tested, and not to be fast.
+pub(crate) const QUICK: &[(&str, &str)] = &[
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
+];
 const HEADERS: &str = "crates/capi/include";
 const TEMPLATES: &str = "crates/capi/install";
 
@@ -20,17 +29,19 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let [prefix, flags @ ..] = arguments else { return Err(USAGE.into()) };
     let mut library: &[&str] = &["remanent-capi"];
     let mut program: &[&str] = &["remanent-cli", "--no-default-features"];
+    let mut settings: &[(&str, &str)] = &[];
     for flag in flags {
         match flag.as_str() {
             "--with-sql" => program = &["remanent-cli"],
             "--with-replication" => library = &["remanent-capi", "--features", "replication"],
+            "--quick-build" => settings = QUICK,
             _ => return Err(USAGE.into()),
         }
     }
     let prefix = std::path::absolute(prefix)?;
     for package in [library, program] {
         let mut build = Command::new("cargo");
-        build.args(["build", "--release", "-p"]).args(package);
+        build.args(["build", "--release", "-p"]).args(package).envs(settings.iter().copied());
         process::run(build.current_dir(root))?;
     }
     let built = built_folder(root);

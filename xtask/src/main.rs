@@ -83,7 +83,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "examples",
-        summary: "build and run examples/c; `examples [--sanitize] [--valgrind] [NAME..]`",
+        summary: "build and run examples/c; `examples [FLAGS] [NAME..]`",
         run: examples::run,
     },
     Command { name: "help", summary: "print this list", run: help },

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::outcome::Outcome;
 use crate::part::Part;
 use crate::process::Program;
-use crate::{commit, examples, headers, planted, size, tidy};
+use crate::{commit, examples, headers, install, planted, size, tidy};
 
 use super::doc;
 
@@ -78,7 +78,12 @@ pub(super) const CHECKS: &[Step] = &[
 /// Built in `release` or in folders of their own, and no result depends on what runs beside them.
 pub(super) const BESIDE: &[Step] = &[
     command("size", "the engine fits into a small program", 40, size::run),
-    command("examples", "programs in C and C++, built and run as users do it", 91, examples::run),
+    command(
+        "examples",
+        "programs in C and C++, built and run as users do it",
+        91,
+        examples::run_quick,
+    ),
     command(
         "examples-checked",
         "the same programs under sanitizers and under valgrind",
@@ -94,41 +99,59 @@ pub(super) const BESIDE: &[Step] = &[
             "cargo test --release --package remanent-engine --lib shuttle",
         ),
     ),
-    program(
-        "histories",
-        "random histories of transactions, each checked for its isolation",
-        24,
-        "cargo run --release --package remanent-simulator -- histories --count 3000",
+    with(
+        install::QUICK,
+        program(
+            "histories",
+            "random histories of transactions, each checked for its isolation",
+            24,
+            "cargo run --release --package remanent-simulator -- histories --count 3000",
+        ),
     ),
-    program(
-        "soak",
-        "a database at the end of its budget, with rows of shifting sizes",
-        24,
-        "cargo run --release --package remanent-simulator -- soak --operations 1200000",
+    with(
+        install::QUICK,
+        program(
+            "soak",
+            "a database at the end of its budget, with rows of shifting sizes",
+            24,
+            "cargo run --release --package remanent-simulator -- soak --operations 1200000",
+        ),
     ),
-    program(
-        "crashes",
-        "databases after a crash at every call of a trace",
-        28,
-        "cargo run --release --package remanent-simulator -- crashes --count 8",
+    with(
+        install::QUICK,
+        program(
+            "crashes",
+            "databases after a crash at every call of a trace",
+            28,
+            "cargo run --release --package remanent-simulator -- crashes --count 8",
+        ),
     ),
-    program(
-        "failures",
-        "databases of which each call has failed",
-        16,
-        "cargo run --release --package remanent-simulator -- failures --count 6",
+    with(
+        install::QUICK,
+        program(
+            "failures",
+            "databases of which each call has failed",
+            16,
+            "cargo run --release --package remanent-simulator -- failures --count 6",
+        ),
     ),
-    program(
-        "flips",
-        "databases with single bits changed",
-        13,
-        "cargo run --release --package remanent-simulator -- flips --count 20",
+    with(
+        install::QUICK,
+        program(
+            "flips",
+            "databases with single bits changed",
+            13,
+            "cargo run --release --package remanent-simulator -- flips --count 20",
+        ),
     ),
-    program(
-        "damages",
-        "databases of which files or pieces are gone, cut or exchanged",
-        5,
-        "cargo run --release --package remanent-simulator -- damages --count 20",
+    with(
+        install::QUICK,
+        program(
+            "damages",
+            "databases of which files or pieces are gone, cut or exchanged",
+            5,
+            "cargo run --release --package remanent-simulator -- damages --count 20",
+        ),
     ),
     with(
         SHUTTLE,
@@ -145,7 +168,7 @@ pub(super) const BESIDE: &[Step] = &[
             "groups",
             "groups of replicas on a network and disks that fail, each schedule judged",
             92,
-            "cargo run --release --package remanent-group-simulator -- --count 500",
+            "cargo run --release --package remanent-group-simulator -- --count 300",
         ),
     ),
 ];
