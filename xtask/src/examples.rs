@@ -4,8 +4,8 @@
 //! Without flags they are compiled with all warnings as errors, those in C also as C++, and run
 //! whole; then `build.sh` and the CMake project build them once more. `--sanitize` has gcc check
 //! addresses and undefined behaviour on the side of C, `--valgrind` checks both sides; these run
-//! with smaller counts. `--quick-build` is that of `cargo xtask install`. Everything is written
-//! below `target/examples-run`.
+//! with smaller counts. With `--quick` all do, and the libraries are those of `cargo xtask install
+//! --quick-build`. Everything is written below `target/examples-run`.
 
 mod example;
 
@@ -22,14 +22,14 @@ use example::{Example, Mode};
 /// Where the programs are, and beside them `build.sh` and the CMake project.
 const FOLDER: &str = "examples/c";
 const SCRATCH: &str = "target/examples-run";
-const FLAGS: &str = "--sanitize, --valgrind and --quick-build";
+const FLAGS: &str = "--sanitize, --valgrind and --quick";
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wish {
     sanitize: bool,
     valgrind: bool,
-    quick_build: bool,
+    quick: bool,
     names: Vec<String>,
 }
 
@@ -41,12 +41,12 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     needs("gcc")?;
     needs("g++")?;
     let prefix = scratch.join("prefix");
-    let quick = wish.quick_build.then(|| "--quick-build".to_owned());
+    let quick = wish.quick.then(|| "--quick-build".to_owned());
     install::run(root, &[text_of(&prefix)?].into_iter().chain(quick).collect::<Vec<_>>())?;
     let modes = modes(&wish);
     for example in &examples {
         for mode in &modes {
-            build_and_run(example, *mode, &prefix, &scratch)?;
+            build_and_run(example, *mode, wish.quick, &prefix, &scratch)?;
         }
     }
     if modes == [Mode::Plain] {
@@ -60,14 +60,14 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// All of them, with libraries that are quickly built.
+/// All of them, quickly built, with smaller counts.
 pub(crate) fn run_quick(root: &Path, _: &[String]) -> Outcome {
-    run(root, &["--quick-build".to_owned()])
+    run(root, &["--quick".to_owned()])
 }
 
 /// What gcc's sanitizers and valgrind check, one after the other.
 pub(crate) fn run_checked(root: &Path, _: &[String]) -> Outcome {
-    run(root, &["--sanitize", "--valgrind", "--quick-build"].map(str::to_owned))
+    run(root, &["--sanitize", "--valgrind", "--quick"].map(str::to_owned))
 }
 
 fn wish(arguments: &[String]) -> Result<Wish, String> {
@@ -76,7 +76,7 @@ fn wish(arguments: &[String]) -> Result<Wish, String> {
         match argument.as_str() {
             "--sanitize" => wish.sanitize = true,
             "--valgrind" => wish.valgrind = true,
-            "--quick-build" => wish.quick_build = true,
+            "--quick" => wish.quick = true,
             flag if flag.starts_with('-') => {
                 return Err(format!("there is no flag `{flag}`; {FLAGS} are"));
             }
@@ -102,7 +102,13 @@ fn chosen<'a>(all: &'a [Example], names: &[String]) -> Result<Vec<&'a Example>, 
 }
 
 /// Compiles an example in a folder that was empty, and runs it there.
-fn build_and_run(example: &Example, mode: Mode, prefix: &Path, scratch: &Path) -> Outcome {
+fn build_and_run(
+    example: &Example,
+    mode: Mode,
+    quick: bool,
+    prefix: &Path,
+    scratch: &Path,
+) -> Outcome {
     let folder = empty_folder(scratch, &example.name)?;
     println!("examples: {} {}", example.name, mode.name());
     if let Some(schema) = &example.schema {
@@ -116,7 +122,11 @@ fn build_and_run(example: &Example, mode: Mode, prefix: &Path, scratch: &Path) -
     if mode == Mode::Valgrind {
         needs("valgrind")?;
     }
-    process::run(example.start(mode, &folder).current_dir(&folder))
+    let mut start = example.start(mode, &folder);
+    if quick && mode == Mode::Plain {
+        start.arg("--quick");
+    }
+    process::run(start.current_dir(&folder))
         .map_err(|reason| format!("example `{}`, {}: {reason}", example.name, mode.name()).into())
 }
 

@@ -42,11 +42,13 @@ const SHUTTLE: &[(&str, &str)] = &[
     ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
 ];
 
-/// What is compiled for tests is linted meanwhile, and a warning is an error: as `cargo clippy`
-/// does it, but that 300 crates need not be checked before they are compiled.
-const LINTED: &[(&str, &str)] = &[
+/// For tests. What is compiled for them is linted meanwhile, and a warning is an error: as `cargo
+/// clippy` does it, but that 300 crates need not be checked before they are compiled.
+const TESTED: &[(&str, &str)] = &[
     ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
     ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"),
+    // Random operations against models: others each time.
+    ("REMANENT_CASES", "60"),
     // What the step `c-library` has built, by its path from the root.
     ("REMANENT_C_LIBRARY", "target/debug/libremanent_c.a"),
 ];
@@ -178,7 +180,7 @@ pub(super) const TESTS: &[Step] = &[
     // `xtask/all-tests.sh` has the same packages, for the steps below: one choice of packages, so
     // that no crate is built twice for features that another choice asks for.
     with(
-        LINTED,
+        TESTED,
         program(
             "c-library",
             "the C library that programs of the tests link, with all its functions",
@@ -187,7 +189,7 @@ pub(super) const TESTS: &[Step] = &[
         ),
     ),
     with(
-        LINTED,
+        TESTED,
         program(
             "tests",
             "all tests of all crates, and no warning in any of them",
@@ -204,7 +206,7 @@ pub(super) const TESTS: &[Step] = &[
         planted::run_sql_part,
     ),
     with(
-        LINTED,
+        TESTED,
         program(
             "clients",
             "programs and drivers that people use, and random queries, get their answers",
@@ -213,7 +215,7 @@ pub(super) const TESTS: &[Step] = &[
         ),
     ),
     with(
-        LINTED,
+        TESTED,
         program(
             "lab",
             "every workload of the laboratory and each interface, every answer verified",
