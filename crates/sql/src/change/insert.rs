@@ -25,6 +25,7 @@ use crate::context::StatementContext;
 use crate::error::{Error, Result, SqlState};
 use crate::names::fold;
 use crate::query::binder::Binder;
+use crate::query::listed::with_lists_as_tables;
 use crate::query::rewrite;
 use crate::query::select;
 use crate::query::select::{Gathered, with_values};
@@ -176,7 +177,7 @@ pub(super) async fn insert(
 ) -> Result<Changed> {
     let given: Vec<SqlType> = parameters.iter().map(|_| SqlType::Unknown).collect();
     let (plan, _) = insert_source(context, target, insert, &given)?;
-    let plan = with_values(plan, parameters)?;
+    let plan = with_lists_as_tables(with_values(plan, parameters)?)?;
     let Gathered { batches, held: _held, .. } =
         select::collect_plan(context, &plan, transaction).await?;
     let (mut changed, mut owed) = (Changed::default(), owed::owed(context));

@@ -14,6 +14,8 @@ pub(crate) mod binder;
 
 pub(crate) mod known;
 
+pub(crate) mod listed;
+
 pub(crate) mod general;
 
 pub(crate) mod constants;

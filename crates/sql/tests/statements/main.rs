@@ -7,6 +7,7 @@ mod changing;
 mod disjoint_keys;
 mod fixed_length;
 mod known_plans;
+mod long_lists;
 mod notifications;
 mod returning;
 mod sequences;
