@@ -5,7 +5,7 @@
 //! `lib/cmake` what finds them; `bin` the command line tool, without the SQL shell and the
 //! server unless `--with-sql` asks for them: the crates below SQL take half an hour to build.
 //! `--with-replication` has the functions for replicas of a group in the C libraries. With
-//! `--quick-build` nothing is optimised across crates, which takes half of the time.
+//! `--quick-build` nothing is optimised across crates, so it is built sooner and slower.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -29,12 +29,13 @@ impl Program {
         variables.chain(self.line.split_whitespace().map(quoted)).collect::<Vec<_>>().join(" ")
     }
 
-    /// Compiles what it runs, if cargo runs it, and does nothing otherwise.
+    /// Compiles what it runs, if cargo or the script of all tests runs it; else it does nothing.
     pub(crate) fn compile(&self, root: &Path) -> Outcome {
         let words: Vec<&str> = self.line.split_whitespace().collect();
         match &words[..] {
-            ["cargo", "test", ..] => self.run_words(&[&words[..], &["--no-run"]].concat(), root),
-            ["cargo", "build", ..] => self.run_words(&words, root),
+            ["cargo", "test", ..] | ["sh", "xtask/all-tests.sh", ..] => {
+                self.run_words(&[&words[..], &["--no-run"]].concat(), root)
+            }
             ["cargo", "run", rest @ ..] => {
                 let own = rest.iter().copied().take_while(|word| *word != "--");
                 let words: Vec<&str> = ["cargo", "build"].into_iter().chain(own).collect();

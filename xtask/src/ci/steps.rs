@@ -49,8 +49,6 @@ const TESTED: &[(&str, &str)] = &[
     ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"),
     // Random operations against models: others each time.
     ("REMANENT_CASES", "60"),
-    // What the step `c-library` has built, by its path from the root.
-    ("REMANENT_C_LIBRARY", "target/debug/libremanent_c.a"),
 ];
 
 /// For groups of replicas: tokio draws from the seed as well, so that a schedule comes again.
@@ -177,24 +175,13 @@ pub(super) const BESIDE: &[Step] = &[
 
 /// One after the other, with the machine to themselves.
 pub(super) const TESTS: &[Step] = &[
-    // `xtask/all-tests.sh` has the same packages, for the steps below: one choice of packages, so
-    // that no crate is built twice for features that another choice asks for.
-    with(
-        TESTED,
-        program(
-            "c-library",
-            "the C library that programs of the tests link, with all its functions",
-            20,
-            "cargo build --workspace --lib --profile test --features remanent-capi/replication",
-        ),
-    ),
     with(
         TESTED,
         program(
             "tests",
             "all tests of all crates, and no warning in any of them",
-            1150,
-            "cargo test --workspace --features remanent-capi/replication --no-fail-fast",
+            1170,
+            "sh xtask/all-tests.sh --no-fail-fast",
         ),
     ),
     in_parts("planted", "bugs put into a copy of the engine are found", 90, planted::run_part),

@@ -23,13 +23,12 @@ pub(crate) fn succeed(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}\n{text}", output.status);
 }
 
-/// The static library, built as the tests are; or one that is there (`REMANENT_C_LIBRARY`).
+/// The static library, built as the tests are; or the one at the path in `REMANENT_C_LIBRARY`.
 pub(crate) fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        // By its path from the root of the workspace.
         if let Some(built) = std::env::var_os("REMANENT_C_LIBRARY") {
-            return here().join("../..").join(built);
+            return built.into();
         }
         let target = scratch().parent().expect("it lies in the target folder");
         let release = !cfg!(debug_assertions);
