@@ -2,7 +2,9 @@
 
 mod groups;
 
-use groups::{Group, insert, numbers, schema};
+use std::time::{Duration, Instant};
+
+use groups::{Group, LONG, insert, numbers, schema};
 use remanent_engine::{Durability, ErrorKind, Folder, Replica};
 use remanent_replication::Role;
 
@@ -52,6 +54,30 @@ fn another_leads_when_the_leader_is_lost() {
     group.wait_until_equal();
     assert_eq!(numbers(&group.database(first)), (0..100).collect::<Vec<_>>());
     assert_eq!(group.leader(), second);
+}
+
+#[test]
+fn who_hears_of_no_leader_names_none() {
+    let mut group = Group::start(3);
+    let leader = group.leader();
+    group.wait_until_equal();
+    let (left, other) = ((leader + 1) % 3, (leader + 2) % 3);
+    assert_eq!(group.node(left).status().leader.map(|(id, _)| id), Some(leader as u64 + 1));
+    for ends in [leader, other] {
+        group.nodes[ends].take().expect("it runs").stop();
+    }
+    let begin = Instant::now();
+    while group.node(left).status().leader.is_some() {
+        assert!(begin.elapsed() < LONG, "it names one: {:#?}", group.statuses());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    group.open(other);
+    let next = group.leader() as u64 + 1;
+    let begin = Instant::now();
+    while group.node(left).status().leader.map(|(id, _)| id) != Some(next) {
+        assert!(begin.elapsed() < LONG, "it names another: {:#?}", group.statuses());
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 #[test]
@@ -108,10 +134,10 @@ fn a_new_member_joins_with_a_copy_and_one_leaves() {
     let follower = 1 - leader;
     group.open_with(2, joining.join(group.address(follower)));
     group.wait_until_equal();
-    let begin = std::time::Instant::now();
+    let begin = Instant::now();
     while group.node(2).status().members.iter().filter(|member| member.votes).count() < 3 {
         assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(numbers(&group.database(2)), (0..100).collect::<Vec<_>>());
     // Two of the three are enough now; and who is gone can be let go, but not the last one.
@@ -133,7 +159,7 @@ fn a_new_member_joins_with_a_copy_and_one_leaves() {
 fn who_needs_a_copy_makes_the_majority_that_it_waits_for() {
     let mut group = Group::closed(3);
     // Nothing is kept that is before an image; a leader takes changes for a while without others.
-    let heartbeat = std::time::Duration::from_millis(500);
+    let heartbeat = Duration::from_millis(500);
     let options =
         |group: &Group, place| group.group_options(place).entries_kept(0).heartbeat(heartbeat);
     for place in 0..3 {
@@ -154,10 +180,10 @@ fn who_needs_a_copy_makes_the_majority_that_it_waits_for() {
             db.checkpoint().expect("an image");
         }
     }
-    let begin = std::time::Instant::now();
+    let begin = Instant::now();
     while Replica::of(&db).expect("a replica").before().index <= had {
         assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     group.nodes[lost].take().expect("it runs").stop();
     insert(&db, &table, 50, Durability::Buffered).expect("it leads so far");
@@ -173,10 +199,10 @@ fn who_needs_a_copy_makes_the_majority_that_it_waits_for() {
     group.wait_until_equal();
     assert_eq!(numbers(&group.database(behind)), (0..=51).collect::<Vec<_>>());
     // It votes again.
-    let begin = std::time::Instant::now();
+    let begin = Instant::now();
     while group.node(behind).status().is_unsure {
         assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
@@ -203,10 +229,10 @@ fn who_has_a_copy_that_no_majority_has_does_not_vote() {
     group.nodes[leader].take().expect("it runs").stop();
     for _ in 0..2 {
         group.open(copied);
-        let begin = std::time::Instant::now();
+        let begin = Instant::now();
         while group.node(copied).status().role == Role::Opening {
             assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5));
         }
         assert!(group.node(copied).status().is_unsure, "{:#?}", group.statuses());
         group.nodes[copied].take().expect("it runs").stop();
@@ -214,10 +240,10 @@ fn who_has_a_copy_that_no_majority_has_does_not_vote() {
     // With a leader it has what the group has, and votes again.
     (0..3).for_each(|place| group.open(place));
     group.wait_until_equal();
-    let begin = std::time::Instant::now();
+    let begin = Instant::now();
     while group.node(copied).status().is_unsure {
         assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     let all = numbers(&group.database(leader));
     assert!((0..3).all(|place| numbers(&group.database(place)) == all), "{all:?}");

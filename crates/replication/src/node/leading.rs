@@ -18,8 +18,9 @@ use crate::node::Running;
 use crate::node::standing::Obstacle;
 use crate::state::restart::Restart;
 
-/// A leader that hears of no majority for so many heartbeats takes no changes.
-const SILENCE_MAX: u32 = 10;
+/// A leader that hears of no majority for so many heartbeats takes no changes, and a leader that is
+/// not heard of for so many is not known any more.
+pub(crate) const SILENCE_MAX: u32 = 10;
 /// So many heartbeats without a leader are long.
 const LONG_WITHOUT_LEADER: u32 = 12;
 

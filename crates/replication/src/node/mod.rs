@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use openraft::{Config, Raft, ServerState, SnapshotPolicy};
+use openraft::{Config, Raft, RaftMetrics, ServerState, SnapshotPolicy};
 use remanent_engine::{Applier, Database, Options, Replica, Storage};
 use tokio::runtime::Runtime;
 use tokio::sync::{Notify, mpsc::UnboundedReceiver, watch};
@@ -28,7 +28,7 @@ use tokio::task::JoinSet;
 
 use crate::caller::{Caller, Identity};
 use crate::copies::{Copies, Scratch, ScratchFolders, unexpected};
-use crate::entry::{Members, NodeId, Types};
+use crate::entry::{Member, Members, NodeId, Types};
 use crate::node::newest::LeaderCaller;
 use crate::node::service::Answers;
 use crate::node::standing::Standing;
@@ -312,6 +312,20 @@ impl Shared {
         block_on(self.around.is_simulated, work).await
     }
 
+    /// Raft has a leader until there is another. One that hears of no majority is none to its own
+    /// replica, and one that is not heard of to others: they have another by now, or none.
+    fn known_leader(
+        &self,
+        running: &Running,
+        metrics: &RaftMetrics<NodeId, Member>,
+    ) -> Option<NodeId> {
+        let heartbeat = self.options.heartbeat;
+        metrics.current_leader.filter(|id| match *id == self.options.id {
+            true => leading::hears_majority(metrics, heartbeat),
+            false => running.standing.heard_leader_within(heartbeat * leading::SILENCE_MAX),
+        })
+    }
+
     fn status(&self) -> NodeStatus {
         let mut status = NodeStatus {
             id: self.options.id,
@@ -343,11 +357,7 @@ impl Shared {
             ServerState::Shutdown => Role::Opening,
         };
         let members = metrics.membership_config.membership();
-        // A leader that hears of no majority is still Raft's own: others have one by now, or none.
-        let is_known = |id: &NodeId| {
-            *id != self.options.id || leading::hears_majority(&metrics, self.options.heartbeat)
-        };
-        let leader = metrics.current_leader.filter(is_known);
+        let leader = self.known_leader(&running, &metrics);
         status.term = metrics.current_term;
         status.leader = leader.and_then(|id| Some((id, members.get_node(&id)?.clone())));
         status.last = replica.last().index;

@@ -182,7 +182,7 @@ impl Answers {
             };
         };
         let metrics = running.raft.metrics();
-        let leader = metrics.borrow().current_leader;
+        let leader = shared.known_leader(running, &metrics.borrow());
         let last = Replica::of(&running.db).map(|replica| crate::entry::id_of(replica.last())).ok();
         let (group, is_unsure) = (Some(running.identity.group), running.unsure.is_unsure());
         let went_on = running.unsure.went_on();

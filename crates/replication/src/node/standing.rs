@@ -94,6 +94,11 @@ impl Standing {
         lock(&self.state).hears_leader(heartbeat)
     }
 
+    /// Whether a leader was heard of in the time that is just over.
+    pub(crate) fn heard_leader_within(&self, time: Duration) -> bool {
+        lock(&self.state).heard_within(time)
+    }
+
     fn change(&self, state: &mut State, obstacle: Obstacle, is_there: bool) {
         let before = state.obstacles;
         state.obstacles &= !(obstacle as u8);
@@ -106,7 +111,11 @@ impl Standing {
 
 impl State {
     fn hears_leader(&self, heartbeat: Duration) -> bool {
-        self.heard.is_some_and(|heard| heard.elapsed() <= heartbeat * SILENCE)
+        self.heard_within(heartbeat * SILENCE)
+    }
+
+    fn heard_within(&self, time: Duration) -> bool {
+        self.heard.is_some_and(|heard| heard.elapsed() <= time)
     }
 }
 
