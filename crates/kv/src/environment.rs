@@ -107,7 +107,7 @@ impl Environment {
     /// assert_eq!(row.blob(value), Some(&b"v"[..]));
     /// # Ok::<(), remanent_engine::Error>(())
     /// ```
-    pub fn database(&self) -> &Database {
+    pub fn database(&self) -> &Arc<Database> {
         &self.database
     }
 

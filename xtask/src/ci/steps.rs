@@ -184,6 +184,15 @@ pub(super) const TESTS: &[Step] = &[
             "sh xtask/all-tests.sh --no-fail-fast",
         ),
     ),
+    with(
+        TESTED,
+        program(
+            "python",
+            "the Python package, with pyarrow, pandas and polars",
+            60,
+            "sh bindings/python/run-tests.sh",
+        ),
+    ),
     in_parts("planted", "bugs put into a copy of the engine are found", 90, planted::run_part),
     // Behind what builds the same crates.
     in_parts(

@@ -36,6 +36,8 @@ pub struct Rows {
     /// The batch that was read last, and how many of its rows were given out: each is made
     /// values when it is asked for, so that what is large is there once.
     begun: Option<(RecordBatch, usize)>,
+    /// The first batch, if it was read before somebody asked for it.
+    ahead: Option<RecordBatch>,
     /// Whether values are made what the columns say.
     casts: bool,
     /// Whether there are columns of CHAR, whose values get their blanks.
@@ -79,6 +81,7 @@ impl Rows {
             source: Source::Stream { stream, guard: Box::new(guard), worked: Duration::ZERO },
             pending: VecDeque::new(),
             begun: None,
+            ahead: None,
             casts: false,
             pads: blanks::are_shown(&columns),
             columns,
@@ -94,13 +97,29 @@ impl Rows {
         let source = Source::Batches { batches: batches.into(), _held: held };
         let columns = columns_of(schema);
         let pads = blanks::are_shown(&columns);
-        Self { columns, source, pending: VecDeque::new(), begun: None, casts: false, pads }
+        Self {
+            columns,
+            source,
+            pending: VecDeque::new(),
+            begun: None,
+            ahead: None,
+            casts: false,
+            pads,
+        }
     }
 
     /// Rows that are ready, as values.
     pub fn values(columns: Arc<[ResultColumn]>, rows: VecDeque<Vec<Datum>>) -> Self {
         let pads = blanks::are_shown(&columns);
-        Self { columns, source: Source::Values, pending: rows, begun: None, casts: false, pads }
+        Self {
+            columns,
+            source: Source::Values,
+            pending: rows,
+            begun: None,
+            ahead: None,
+            casts: false,
+            pads,
+        }
     }
 
     /// The same rows with these columns, which were described to the caller before; `None` if there
@@ -131,7 +150,7 @@ impl Rows {
     }
 
     /// The columns as Arrow has them, under the names that are shown.
-    pub(crate) fn schema(&self) -> SchemaRef {
+    pub fn schema(&self) -> SchemaRef {
         let types: Vec<DataType> = match &self.source {
             Source::Stream { stream, .. } => {
                 stream.schema().fields().iter().map(|field| field.data_type().clone()).collect()
@@ -160,11 +179,36 @@ impl Rows {
         row
     }
 
+    /// Begins to read, so that what the query meets at its begin is said now.
+    ///
+    /// # Errors
+    /// That.
+    ///
+    /// # Examples
+    /// ```
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    /// let mut session = remanent_sql::SqlDatabase::in_memory()?.session();
+    /// let statement = session.parse("select 1 / n from generate_series(0, 9) g(n)")?;
+    /// let mut rows = runtime.block_on(session.run(&statement, &[]))?.rows.expect("a query");
+    /// let refused = runtime.block_on(rows.read_ahead()).unwrap_err();
+    /// assert_eq!(refused.state().as_str(), "22012");
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub async fn read_ahead(&mut self) -> Result<()> {
+        if self.pending.is_empty() && self.begun.is_none() && self.ahead.is_none() {
+            self.ahead = self.next_batch().await?;
+        }
+        Ok(())
+    }
+
     /// The next batch; `None` after the last.
     ///
     /// # Errors
     /// Whatever the query meets.
     pub async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(ahead) = self.ahead.take() {
+            return Ok(Some(ahead));
+        }
         loop {
             let batch = match &mut self.source {
                 Source::Stream { stream, worked, .. } => {

@@ -18,6 +18,7 @@ const PATH: &str = "ARCHITECTURE.md";
 const LINES_MAX: usize = 300;
 /// What the picture begins with.
 const FENCE: &str = "```text";
+const PARTS: &[&str] = &["crates", "bindings"];
 const TABLE: &str = "| Crate | Uses |";
 
 pub(crate) fn check(project: &Project, findings: &mut Vec<Finding>) {
@@ -65,7 +66,10 @@ fn check_picture(project: &Project, text: &str, findings: &mut Vec<Finding>) {
 
 fn check_table(project: &Project, text: &str, findings: &mut Vec<Finding>) {
     let mut allowed: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for package in project.packages.iter().filter(|package| package.folder.starts_with("crates/")) {
+    let is_part = |folder: &str| {
+        PARTS.iter().any(|part| folder.strip_prefix(part).is_some_and(|it| it.starts_with('/')))
+    };
+    for package in project.packages.iter().filter(|package| is_part(&package.folder)) {
         let layer = project.layers.crates.get(&package.name);
         let uses = layer.map_or(&[][..], |layer| &layer.uses);
         allowed.insert(short(&package.name), sorted(uses.iter().map(|name| short(name))));
