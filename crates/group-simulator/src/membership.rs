@@ -11,7 +11,7 @@ use std::time::Duration;
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::IteratorRandom;
-use remanent_replication::{NodeId, Role};
+use remanent_replication::{NodeId, NodeStatus, Role};
 use tokio::time::Instant;
 
 use crate::machine::{Machine, Machines, Standing, of};
@@ -168,7 +168,17 @@ pub(crate) async fn settle(machines: &Machines) -> Result<(), Vec<String>> {
                 of(&machines[place]).standing = Standing::Leaving;
                 continue;
             }
-            Standing::Member if was_to_join && !is_known => of(&machines[place]).join(status.id),
+            Standing::Member if was_to_join && !is_known => {
+                let mut machine = of(&machines[place]);
+                // It was asked twice to leave, the second time after it had joined again, and has
+                // not heard of that: as long as it has what it had, it asks nobody.
+                let own = machine.node().map(|node| node.status());
+                let is_unaware = |own: NodeStatus| own.members.iter().any(|it| it.id == own.id);
+                if own.is_some_and(is_unaware) {
+                    machine.lose_disk();
+                }
+                machine.join(status.id);
+            }
             _ => {}
         }
         place += 1;

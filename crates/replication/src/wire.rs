@@ -14,7 +14,7 @@ pub(crate) const MESSAGE_MAX: usize = 64 << 20;
 /// Bytes of a file that are sent at once.
 pub(crate) const PIECE: u64 = 1 << 20;
 /// The version of what follows; replicas of another one do not talk.
-pub(crate) const VERSION: u16 = 2;
+pub(crate) const VERSION: u16 = 3;
 
 /// A request, and who sends it to whom.
 #[derive(Debug, Serialize, Deserialize)]
@@ -49,8 +49,9 @@ pub(crate) enum Request {
     CopyEnd { copy: u64 },
     /// A new replica wants to be a member.
     Join { id: NodeId, member: Member },
-    /// A member is to leave.
-    Leave { id: NodeId },
+    /// A member is to leave: the one with this token, if the asker knows it. One that has taken its
+    /// number since is not meant, however late the request comes.
+    Leave { id: NodeId, token: Option<u64> },
     /// What has been committed by now?
     Newest,
 }

@@ -136,7 +136,7 @@ fn a_new_member_joins_with_a_copy_and_one_leaves() {
     group.wait_until_equal();
     let begin = Instant::now();
     while group.node(2).status().members.iter().filter(|member| member.votes).count() < 3 {
-        assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
+        assert!(begin.elapsed() < LONG, "{:#?}", group.statuses());
         std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(numbers(&group.database(2)), (0..100).collect::<Vec<_>>());
@@ -182,7 +182,7 @@ fn who_needs_a_copy_makes_the_majority_that_it_waits_for() {
     }
     let begin = Instant::now();
     while Replica::of(&db).expect("a replica").before().index <= had {
-        assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
+        assert!(begin.elapsed() < LONG, "{:#?}", group.statuses());
         std::thread::sleep(Duration::from_millis(5));
     }
     group.nodes[lost].take().expect("it runs").stop();
@@ -201,7 +201,7 @@ fn who_needs_a_copy_makes_the_majority_that_it_waits_for() {
     // It votes again.
     let begin = Instant::now();
     while group.node(behind).status().is_unsure {
-        assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
+        assert!(begin.elapsed() < LONG, "{:#?}", group.statuses());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -231,7 +231,7 @@ fn who_has_a_copy_that_no_majority_has_does_not_vote() {
         group.open(copied);
         let begin = Instant::now();
         while group.node(copied).status().role == Role::Opening {
-            assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
+            assert!(begin.elapsed() < LONG, "{:#?}", group.statuses());
             std::thread::sleep(Duration::from_millis(5));
         }
         assert!(group.node(copied).status().is_unsure, "{:#?}", group.statuses());
@@ -242,7 +242,7 @@ fn who_has_a_copy_that_no_majority_has_does_not_vote() {
     group.wait_until_equal();
     let begin = Instant::now();
     while group.node(copied).status().is_unsure {
-        assert!(begin.elapsed() < groups::LONG, "{:#?}", group.statuses());
+        assert!(begin.elapsed() < LONG, "{:#?}", group.statuses());
         std::thread::sleep(Duration::from_millis(5));
     }
     let all = numbers(&group.database(leader));

@@ -91,9 +91,15 @@ async fn ask(shared: &Shared, id: NodeId, address: &str) -> Option<Status> {
 ///
 /// # Errors
 /// The system's.
-pub(crate) async fn ask_to_leave(shared: &Shared, leader: &str, id: NodeId) -> io::Result<Answer> {
+pub(crate) async fn ask_to_leave(
+    shared: &Shared,
+    leader: &str,
+    id: NodeId,
+    token: Option<u64>,
+) -> io::Result<Answer> {
     let mut caller = caller(shared, 0, leader);
-    let asked = tokio::time::timeout(10 * ANSWER_MAX, caller.call(Request::Leave { id })).await;
+    let request = Request::Leave { id, token };
+    let asked = tokio::time::timeout(10 * ANSWER_MAX, caller.call(request)).await;
     asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use openraft::error::{ClientWriteError, RaftError};
+use openraft::error::{ChangeMembershipError, ClientWriteError, RaftError};
 use openraft::{ChangeMembers, RaftMetrics};
 use remanent_engine::{Database, Replica};
 
@@ -80,12 +80,16 @@ pub(crate) fn matched(now: &RaftMetrics<NodeId, Member>, id: NodeId) -> Option<u
     (*all.get(&id)?).map(|id| id.index)
 }
 
-/// Has a member leave.
-pub(crate) async fn remove(running: &Arc<Running>, id: NodeId) -> Answer {
+/// Has a member leave; where its token is known, that one and no other.
+pub(crate) async fn remove(running: &Arc<Running>, id: NodeId, token: Option<u64>) -> Answer {
     let _one_at_a_time = running.changing.lock().await;
     let members = running.members();
-    if members.get_node(&id).is_none() {
+    let Some(member) = members.get_node(&id) else {
         return Answer::Refused(format!("the group has no member {id}"));
+    };
+    if token.is_some_and(|token| token != member.token) {
+        // The one that was meant has left, and another one has come since.
+        return Answer::Done;
     }
     if members.voter_ids().all(|voter| voter == id) {
         return Answer::Refused("the last member cannot leave".to_owned());
@@ -114,16 +118,31 @@ pub(crate) async fn remove(running: &Arc<Running>, id: NodeId) -> Answer {
 async fn make(running: &Arc<Running>, change: ChangeMembers<NodeId, Member>) -> Result<(), Answer> {
     let _paused = Paused::new(&running.db);
     quiet(running).await?;
-    let changed = running.raft.change_membership(change, true);
-    let Ok(changed) = tokio::time::timeout(QUIET_MAX, changed).await else {
+    let Ok(changed) = tokio::time::timeout(QUIET_MAX, changed(running, change)).await else {
         return Err(Answer::Refused("no majority has agreed so far".to_owned()));
     };
     match changed {
-        Ok(_) => Ok(()),
+        Ok(()) => Ok(()),
         Err(RaftError::APIError(ClientWriteError::ForwardToLeader(forward))) => {
             Err(Answer::Elsewhere(forward.leader_node.map(|member| member.address)))
         }
         Err(error) => Err(Answer::Refused(error.to_string())),
+    }
+}
+
+/// Makes a change, once the one before has ended: its caller may have waited for it for so long
+/// that it gave up, and a majority agrees a moment later.
+async fn changed(
+    running: &Running,
+    change: ChangeMembers<NodeId, Member>,
+) -> Result<(), RaftError<NodeId, ClientWriteError<NodeId, Member>>> {
+    loop {
+        match running.raft.change_membership(change.clone(), true).await {
+            Err(RaftError::APIError(ClientWriteError::ChangeMembershipError(
+                ChangeMembershipError::InProgress(_),
+            ))) => tokio::time::sleep(LOOK_AFTER).await,
+            changed => return changed.map(drop),
+        }
     }
 }
 

@@ -248,7 +248,8 @@ impl Node {
     }
 
     /// Has a member leave the group, whether or not it runs: one that is gone for good, or has lost
-    /// its folder. Not to be called in a runtime.
+    /// its folder. If it is none any more, and another one has its number by now, that one stays.
+    /// Not to be called in a runtime.
     ///
     /// # Errors
     /// Why it cannot be, in words: no leader is known, or no majority can be reached.
@@ -262,8 +263,11 @@ impl Node {
     /// # Errors
     /// As there.
     pub async fn ask_to_remove(&self, id: NodeId) -> Result<(), String> {
-        let leader = self.status().leader.ok_or("no leader is known")?.1;
-        match beginning::ask_to_leave(&self.shared, &leader.address, id).await {
+        let status = self.status();
+        let leader = status.leader.ok_or("no leader is known")?.1;
+        let known = status.members.iter().find(|member| member.id == id);
+        let token = known.map(|known| known.member.token);
+        match beginning::ask_to_leave(&self.shared, &leader.address, id, token).await {
             Ok(Answer::Done) => Ok(()),
             Ok(answer) => Err(unexpected(answer).to_string()),
             Err(error) => Err(format!("{}: {error}", leader.address)),

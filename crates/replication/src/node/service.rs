@@ -118,7 +118,7 @@ impl Answers {
                 Answer::Done
             }
             Request::Join { id, member } => members::add(running, id, member).await,
-            Request::Leave { id } => members::remove(running, id).await,
+            Request::Leave { id, token } => members::remove(running, id, token).await,
             Request::Newest => {
                 newest::confirmed(running).await.map_or_else(Answer::Refused, Answer::Newest)
             }
