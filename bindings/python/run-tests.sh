@@ -3,8 +3,8 @@
 #
 #   run-tests.sh [FLAGS OF PYTEST..]
 #
-# pytest, hypothesis, pyarrow, pandas and polars come from PyPI, into a folder of target/python that
-# stays. Package: python3-venv.
+# pytest, hypothesis, mypy, pyarrow, pandas and polars come from PyPI, into a folder of target/python
+# that stays. Package: python3-venv.
 set -e
 cd "$(dirname "$0")/../.."
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
@@ -13,14 +13,17 @@ folder=$target/python
 if [ ! -x "$folder/venv/bin/pytest" ]; then
     python3 -m venv "$folder/venv"
     "$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
-        pytest hypothesis numpy pandas polars pyarrow
+        pytest hypothesis mypy numpy pandas polars pyarrow
 fi
 # The package as it is installed: its two halves in one folder.
 rm -rf "$folder/package"
 mkdir -p "$folder/package"
 cp -r bindings/python/remanent "$folder/package/remanent"
 cp "$target/debug/libremanent_python.so" "$folder/package/remanent/_remanent.abi3.so"
-export PYTHONPATH="$folder/package" PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH="$folder/package" PYTHONDONTWRITEBYTECODE=1 MYPY_CACHE_DIR="$folder/mypy"
+# Its types hold, and what is said of the native half is so.
+"$folder/venv/bin/mypy" --config-file bindings/python/pyproject.toml -p remanent
+"$folder/venv/bin/stubtest" --mypy-config-file bindings/python/pyproject.toml remanent._remanent
 # Not beside the package's sources, which have no native half.
 cd bindings/python/tests
 "$folder/venv/bin/pytest" -q -p no:cacheprovider --doctest-modules \

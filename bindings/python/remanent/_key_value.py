@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
+    from _typeshed import SupportsKeysAndGetItem
+
     from . import _remanent
 
 _ABSENT = object()
@@ -105,11 +107,17 @@ class KeyValue(MutableMapping[bytes, bytes]):
         return self._native.put_default(key, default)
 
     def update(
-        self, other: Mapping[bytes, bytes] | Iterable[tuple[bytes, bytes]] = (), /
+        self,
+        other: SupportsKeysAndGetItem[bytes, bytes] | Iterable[tuple[bytes, bytes]] = (),
+        /,
     ) -> None:
         """Assigns many pairs in one transaction: all or none."""
-        pairs = other.items() if isinstance(other, Mapping) else other
-        self._native.put_all(list(pairs))
+        if hasattr(other, "keys"):
+            of_mapping = cast("SupportsKeysAndGetItem[bytes, bytes]", other)
+            pairs = [(key, of_mapping[key]) for key in of_mapping.keys()]
+        else:
+            pairs = list(other)
+        self._native.put_all(pairs)
 
     def clear(self) -> None:
         """Removes all pairs."""

@@ -1,7 +1,30 @@
 """The native half of the package."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, final
+
+from typing_extensions import Self
+
+__all__ = [
+    "Database",
+    "Session",
+    "Rows",
+    "KeyValue",
+    "Pairs",
+    "after_fork_in_child",
+    "Warning",
+    "Error",
+    "InterfaceError",
+    "DatabaseError",
+    "DataError",
+    "OperationalError",
+    "ConflictError",
+    "IntegrityError",
+    "InternalError",
+    "ProgrammingError",
+    "NotSupportedError",
+    "__version__",
+]
 
 __version__: str
 
@@ -30,12 +53,15 @@ class NotSupportedError(DatabaseError): ...
 
 def after_fork_in_child() -> None: ...
 
+@final
 class Database:
-    path: str
-    closed: bool
-    def __init__(
-        self, path: str, *, budget: int | str | None = None, durability: str | None = None
-    ) -> None: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    def __new__(
+        cls, path: str, *, budget: int | str | None = None, durability: str | None = None
+    ) -> Self: ...
     def again(self) -> Database: ...
     def session(self) -> Session: ...
     def key_value(
@@ -47,6 +73,7 @@ class Database:
     def checkpoint(self) -> None: ...
     def close(self) -> None: ...
 
+@final
 class Session:
     def execute(
         self,
@@ -65,16 +92,22 @@ class Session:
     def cancel(self) -> None: ...
     def close(self) -> None: ...
 
+@final
 class Rows:
-    columns: list[tuple[str, str]] | None
-    verb: str
-    changed: int
-    notice: tuple[str, str] | None
+    @property
+    def columns(self) -> list[tuple[str, str]] | None: ...
+    @property
+    def verb(self) -> str: ...
+    @property
+    def changed(self) -> int: ...
+    @property
+    def notice(self) -> tuple[str, str] | None: ...
     def fetch(self, count: int) -> list[tuple[Any, ...]]: ...
     def fetch_one(self) -> tuple[Any, ...] | None: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
     def close(self) -> None: ...
 
+@final
 class KeyValue:
     def get(self, key: bytes) -> bytes | None: ...
     def get_all(self, key: bytes) -> list[bytes]: ...
@@ -91,6 +124,8 @@ class KeyValue:
     ) -> Pairs: ...
     def close(self) -> None: ...
 
-class Pairs(Iterator[tuple[bytes, bytes]]):
+@final
+class Pairs:
+    def __iter__(self) -> Self: ...
     def __next__(self) -> tuple[bytes, bytes]: ...
     def close(self) -> None: ...

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use pyo3::prelude::*;
@@ -15,7 +15,7 @@ use remanent_kv::{Environment, KvOptions};
 use remanent_sql::SqlDatabase;
 
 use crate::error::{closed, of_engine, of_sql};
-use crate::forked::Process;
+use crate::forked::{Opened, Process};
 use crate::key_value::KeyValue;
 use crate::options;
 use crate::session::Session;
@@ -31,8 +31,7 @@ static OPEN: Mutex<Option<(Process, HashMap<PathBuf, Weak<SqlDatabase>>)>> = Mut
 /// A database that is open.
 #[pyclass(frozen, module = "remanent")]
 pub(crate) struct Database {
-    database: Mutex<Option<Arc<SqlDatabase>>>,
-    process: Process,
+    database: Opened<Arc<SqlDatabase>>,
     #[pyo3(get)]
     path: String,
 }
@@ -59,21 +58,19 @@ impl Database {
             false => shared(&path, options, has_options),
         });
         Ok(Self {
-            database: Mutex::new(Some(opened.map_err(|error| of_sql(py, &error))?)),
-            process: Process::current(),
+            database: Opened::new(opened.map_err(|error| of_sql(py, &error))?),
             path: path.to_string_lossy().into_owned(),
         })
     }
 
     /// The same database once more, to be closed by itself.
     fn again(&self) -> PyResult<Self> {
-        let (database, path) = (Mutex::new(Some(self.database()?)), self.path.clone());
-        Ok(Self { database, process: self.process, path })
+        Ok(Self { database: Opened::new(self.database()?), path: self.path.clone() })
     }
 
     /// A new session, which has one transaction at a time.
     fn session(&self) -> PyResult<Session> {
-        Ok(Session::new(&self.database()?, self.process))
+        Ok(Session::new(&self.database()?))
     }
 
     /// The key/value database of this name, which is made if there is none.
@@ -99,7 +96,7 @@ impl Database {
             Ok((environment, found))
         });
         let (environment, found) = made.map_err(|error| of_sql(py, &error))?;
-        Ok(KeyValue::new(environment, found, self.process))
+        Ok(KeyValue::new(environment, found))
     }
 
     /// The names of the key/value databases.
@@ -140,13 +137,7 @@ impl Database {
 
     /// Closes it here: what was made of it goes on until it is closed, too.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let taken = self.lock().take();
-        if !self.process.is_current() {
-            // Its threads are not here.
-            std::mem::forget(taken);
-            return Ok(());
-        }
-        let Some(database) = taken else { return Ok(()) };
+        let Some(database) = self.database.take() else { return Ok(()) };
         let has_log = self.path != MEMORY;
         let flushed = py.detach(|| {
             let flushed = match has_log {
@@ -162,19 +153,15 @@ impl Database {
     /// Whether it was closed.
     #[getter]
     fn closed(&self) -> bool {
-        self.lock().is_none()
+        self.database.lock().is_none()
     }
 }
 
 impl Database {
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<SqlDatabase>>> {
-        self.database.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The database, if it is open and this is the process that opened it.
     fn database(&self) -> PyResult<Arc<SqlDatabase>> {
-        self.process.check()?;
-        self.lock().clone().ok_or_else(|| closed("database"))
+        self.database.check()?;
+        self.database.lock().clone().ok_or_else(|| closed("database"))
     }
 }
 

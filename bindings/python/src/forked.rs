@@ -5,6 +5,7 @@
 //! each fork changes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 
@@ -37,6 +38,49 @@ impl Process {
 
     pub(crate) fn is_current(self) -> bool {
         self.0 == FORKS.load(Ordering::Relaxed)
+    }
+}
+
+/// What was opened, until it is closed. In a process that was forked since it is neither used nor
+/// dropped: what its end would do, the parent does, and whoever held its locks is not there.
+pub(crate) struct Opened<T> {
+    value: Mutex<Option<T>>,
+    process: Process,
+}
+
+impl<T> Opened<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self { value: Mutex::new(Some(value)), process: Process::current() }
+    }
+
+    /// Checks that this is still the same process.
+    ///
+    /// # Errors
+    /// `InterfaceError`.
+    pub(crate) fn check(&self) -> PyResult<()> {
+        self.process.check()
+    }
+
+    /// It, unless it was closed.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Option<T>> {
+        self.value.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes it, so that it is closed; `None` if it was, or if the process was forked.
+    pub(crate) fn take(&self) -> Option<T> {
+        match self.process.is_current() {
+            true => self.lock().take(),
+            false => None,
+        }
+    }
+}
+
+impl<T> Drop for Opened<T> {
+    fn drop(&mut self) {
+        if !self.process.is_current() {
+            let value = self.value.get_mut().unwrap_or_else(PoisonError::into_inner);
+            std::mem::forget(value.take());
+        }
     }
 }
 

@@ -4,7 +4,6 @@
 //! is closed.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -12,7 +11,7 @@ use remanent_engine::{OwnedTransaction, Result, TransactionOptions};
 use remanent_kv::{Environment, KvDatabase};
 
 use crate::error::{closed, of_engine};
-use crate::forked::Process;
+use crate::forked::Opened;
 
 /// So many pairs are read at once.
 const AHEAD: usize = 128;
@@ -23,8 +22,7 @@ type Pair = (Bytes, Bytes);
 /// A key/value database.
 #[pyclass(frozen, module = "remanent")]
 pub(crate) struct KeyValue {
-    open: Mutex<Option<(Environment, KvDatabase)>>,
-    process: Process,
+    open: Opened<(Environment, KvDatabase)>,
 }
 
 #[pymethods]
@@ -139,21 +137,18 @@ impl KeyValue {
             before: None,
             ready: VecDeque::new(),
         };
-        Ok(Pairs { state: Mutex::new(Some(state)), process: self.process })
+        Ok(Pairs(Opened::new(state)))
     }
 
     /// Lets go of it.
     fn close(&self) {
-        let taken = self.lock().take();
-        if !self.process.is_current() {
-            std::mem::forget(taken);
-        }
+        drop(self.open.take());
     }
 }
 
 impl KeyValue {
-    pub(crate) fn new(environment: Environment, pairs: KvDatabase, process: Process) -> Self {
-        Self { open: Mutex::new(Some((environment, pairs))), process }
+    pub(crate) fn new(environment: Environment, pairs: KvDatabase) -> Self {
+        Self { open: Opened::new((environment, pairs)) }
     }
 
     /// Does what takes a moment.
@@ -162,8 +157,8 @@ impl KeyValue {
         py: Python<'_>,
         work: impl FnOnce(&Environment, &KvDatabase) -> Result<T>,
     ) -> PyResult<T> {
-        self.process.check()?;
-        let open = self.lock();
+        self.open.check()?;
+        let open = self.open.lock();
         let (environment, pairs) = open.as_ref().ok_or_else(|| closed("key/value database"))?;
         work(environment, pairs).map_err(|error| of_engine(py, error))
     }
@@ -174,25 +169,18 @@ impl KeyValue {
         py: Python<'_>,
         work: impl FnOnce(&Environment, &KvDatabase) -> Result<T> + Send,
     ) -> PyResult<T> {
-        self.process.check()?;
+        self.open.check()?;
         let done = py.detach(|| {
-            let open = self.lock().clone();
+            let open = self.open.lock().clone();
             open.map(|(environment, pairs)| work(&environment, &pairs))
         });
         done.ok_or_else(|| closed("key/value database"))?.map_err(|error| of_engine(py, error))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<(Environment, KvDatabase)>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// An iterator over pairs.
 #[pyclass(frozen, module = "remanent")]
-pub(crate) struct Pairs {
-    state: Mutex<Option<Reading>>,
-    process: Process,
-}
+pub(crate) struct Pairs(Opened<Reading>);
 
 struct Reading {
     transaction: OwnedTransaction,
@@ -212,8 +200,8 @@ impl Pairs {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        self.process.check()?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.check()?;
+        let mut state = self.0.lock();
         let Some(reading) = &mut *state else { return Ok(None) };
         if reading.ready.is_empty() {
             reading.read_ahead().map_err(|error| of_engine(py, error))?;
@@ -232,10 +220,7 @@ impl Pairs {
 
     /// Lets go of the snapshot.
     fn close(&self) {
-        let taken = self.state.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if !self.process.is_current() {
-            std::mem::forget(taken);
-        }
+        drop(self.0.take());
     }
 }
 

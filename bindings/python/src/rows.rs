@@ -4,7 +4,7 @@
 //! statement about one key are there at once.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use pyo3::prelude::*;
@@ -15,6 +15,7 @@ use tokio::runtime::Runtime;
 use crate::arrow;
 use crate::caller::Caller;
 use crate::error::{InterfaceError, of_sql};
+use crate::forked::Opened;
 use crate::values::to_python::{Converter, converters};
 
 /// So many rows are read at once for who asks for one.
@@ -32,7 +33,7 @@ struct State {
 /// What a statement answered.
 #[pyclass(frozen, module = "remanent")]
 pub(crate) struct Rows {
-    state: Arc<Mutex<State>>,
+    state: Arc<Opened<State>>,
     columns: Option<Arc<[ResultColumn]>>,
     converters: Vec<Converter>,
     verb: String,
@@ -98,10 +99,9 @@ impl Rows {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let schema = {
-            let state = self.lock();
-            let begun = !state.ready.is_empty();
-            match &state.rows {
-                Some(rows) if !begun => rows.schema(),
+            let mut state = self.state.lock();
+            match state.as_mut().map(|state| (&state.rows, state.ready.is_empty())) {
+                Some((Some(rows), true)) => rows.schema(),
                 _ => {
                     return Err(InterfaceError::new_err(
                         "there are no rows, or some have been fetched: run the statement again",
@@ -116,11 +116,7 @@ impl Rows {
 
     /// Lets go of the rows that are left.
     fn close(&self) {
-        if self.caller.process.is_current() {
-            let mut state = self.lock();
-            state.rows = None;
-            state.ready.clear();
-        }
+        drop(self.state.take());
     }
 }
 
@@ -134,7 +130,7 @@ impl Rows {
         let converters = columns.as_ref().map_or_else(Vec::new, |columns| converters(columns));
         let notice = outcome.notice.map(|it| (it.severity.word().to_owned(), it.text));
         let state = State { rows: outcome.rows, ready: VecDeque::new() };
-        let state = Arc::new(Mutex::new(state));
+        let state = Arc::new(Opened::new(state));
         let verb = outcome.tag.verb.to_owned();
         Self { state, columns, converters, verb, changed, notice, caller }
     }
@@ -147,32 +143,18 @@ impl Rows {
 
     /// The next rows, so many at most; none after the last.
     fn ready(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Vec<Datum>>> {
-        self.caller.process.check()?;
+        self.state.check()?;
+        if let Some(ready) =
+            self.state.lock().as_mut().map_or(Some(Vec::new()), |state| state.take(count))
         {
-            let mut state = self.lock();
-            if state.ready.is_empty()
-                && let Some(rows) = &mut state.rows
-            {
-                // Those of a statement about one key are there.
-                let first: Vec<_> = std::iter::from_fn(|| rows.next_ready()).collect();
-                state.ready.extend(first);
-            }
-            if !state.ready.is_empty() {
-                let taken = count.min(state.ready.len());
-                return Ok(state.ready.drain(..taken).collect());
-            }
-            if state.rows.is_none() {
-                return Ok(Vec::new());
-            }
+            return Ok(ready);
         }
         let (state, caller) = (Arc::clone(&self.state), Arc::clone(&self.caller));
         let ahead = count.clamp(AHEAD, TOGETHER);
         let job = move |runtime: &Runtime| read_ahead(runtime, &state, &caller, ahead);
         let read = self.caller.working.run(py, &self.caller.cancel, job)?;
         read.map_err(|error| of_sql(py, &error))?;
-        let mut state = self.lock();
-        let taken = count.min(state.ready.len());
-        Ok(state.ready.drain(..taken).collect())
+        Ok(self.state.lock().as_mut().and_then(|state| state.take(count)).unwrap_or_default())
     }
 
     fn tuple<'py>(&self, py: Python<'py>, row: &[Datum]) -> PyResult<Bound<'py, PyTuple>> {
@@ -180,32 +162,47 @@ impl Rows {
         let values = values.map(|(datum, converter)| converter.value(py, datum));
         PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+impl State {
+    /// So many of the ready rows, none after the last; `None` if some are to be read before.
+    fn take(&mut self, count: usize) -> Option<Vec<Vec<Datum>>> {
+        if let Some(rows) = &mut self.rows
+            && self.ready.is_empty()
+        {
+            // Those of a statement about one key are there.
+            self.ready.extend(std::iter::from_fn(|| rows.next_ready()));
+        }
+        let taken = count.min(self.ready.len());
+        let is_there = taken > 0 || self.rows.is_none();
+        is_there.then(|| self.ready.drain(..taken).collect())
     }
 }
 
 /// Reads rows until so many are ready, or all.
 fn read_ahead(
     runtime: &Runtime,
-    state: &Mutex<State>,
+    state: &Opened<State>,
     caller: &Caller,
     count: usize,
 ) -> remanent_sql::Result<()> {
-    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-    let State { rows, ready } = &mut *state;
+    let mut state = state.lock();
+    let Some(State { rows, ready }) = &mut *state else { return Ok(()) };
     let Some(reading) = rows else { return Ok(()) };
     while ready.len() < count {
         match runtime.block_on(reading.next_row()) {
             Ok(Some(row)) => ready.push_back(row),
             Ok(None) => {
                 *rows = None;
-                return caller.lock().as_mut().map_or(Ok(()), |session| session.end_statement());
+                return caller
+                    .session
+                    .lock()
+                    .as_mut()
+                    .map_or(Ok(()), |session| session.end_statement());
             }
             Err(error) => {
                 *rows = None;
-                if let Some(session) = &mut *caller.lock() {
+                if let Some(session) = &mut *caller.session.lock() {
                     session.forget_statement();
                 }
                 return Err(error);
@@ -218,9 +215,10 @@ fn read_ahead(
 /// The next batch of those that are left.
 fn next_batch(
     runtime: &Runtime,
-    state: &Mutex<State>,
+    state: &Opened<State>,
 ) -> remanent_sql::Result<Option<RecordBatch>> {
-    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut state = state.lock();
+    let Some(state) = &mut *state else { return Ok(None) };
     let Some(rows) = &mut state.rows else { return Ok(None) };
     let next = runtime.block_on(rows.next_batch());
     if !matches!(next, Ok(Some(_))) {

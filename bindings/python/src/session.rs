@@ -16,7 +16,6 @@ use tokio::runtime::Runtime;
 use crate::arrow;
 use crate::caller::Caller;
 use crate::error::{closed, of_sql};
-use crate::forked::Process;
 use crate::rows::Rows;
 use crate::values::parameters::Parameters;
 
@@ -40,7 +39,7 @@ impl Session {
         parameters: Option<&Bound<'_, PyAny>>,
         begins: bool,
     ) -> PyResult<Rows> {
-        self.caller.process.check()?;
+        self.caller.session.check()?;
         if begins {
             self.begin_unless_begun(py, text)?;
         }
@@ -60,7 +59,7 @@ impl Session {
         all_parameters: &Bound<'_, PyAny>,
         begins: bool,
     ) -> PyResult<i64> {
-        self.caller.process.check()?;
+        self.caller.session.check()?;
         if begins {
             self.begin_unless_begun(py, text)?;
         }
@@ -84,7 +83,7 @@ impl Session {
         creates: bool,
         begins: bool,
     ) -> PyResult<u64> {
-        self.caller.process.check()?;
+        self.caller.session.check()?;
         if begins {
             self.begin_unless_begun(py, "insert")?;
         }
@@ -125,19 +124,16 @@ impl Session {
     /// Ends it: a transaction that is open is rolled back.
     fn close(&self, py: Python<'_>) {
         let caller = &self.caller;
-        if caller.process.is_current() {
+        if caller.session.check().is_ok() {
             caller.cancel.cancel();
-            py.detach(|| caller.lock().take());
-        } else if let Ok(mut session) = caller.session.try_lock() {
-            // What it would do at its end, the parent does.
-            std::mem::forget(session.take());
+            py.detach(|| drop(caller.session.take()));
         }
     }
 }
 
 impl Session {
-    pub(crate) fn new(database: &Arc<SqlDatabase>, process: Process) -> Self {
-        Self { caller: Arc::new(Caller::new(database, process)), kept: Mutex::default() }
+    pub(crate) fn new(database: &Arc<SqlDatabase>) -> Self {
+        Self { caller: Arc::new(Caller::new(database)), kept: Mutex::default() }
     }
 
     /// Runs a text without parameters.
@@ -209,7 +205,7 @@ impl Session {
         py: Python<'_>,
         work: impl FnOnce(&mut remanent_sql::Session) -> remanent_sql::Result<T> + Send,
     ) -> PyResult<T> {
-        let done = py.detach(|| self.caller.lock().as_mut().map(work));
+        let done = py.detach(|| self.caller.session.lock().as_mut().map(work));
         done.ok_or_else(|| closed("connection"))?.map_err(|error| of_sql(py, &error))
     }
 
@@ -222,7 +218,8 @@ impl Session {
         + 'static,
     ) -> PyResult<T> {
         let caller = Arc::clone(&self.caller);
-        let job = move |runtime: &Runtime| caller.lock().as_mut().map(|it| work(it, runtime));
+        let job =
+            move |runtime: &Runtime| caller.session.lock().as_mut().map(|it| work(it, runtime));
         let done = self.caller.working.run(py, &self.caller.cancel, job)?;
         done.ok_or_else(|| closed("connection"))?.map_err(|error| of_sql(py, &error))
     }
