@@ -4,6 +4,7 @@
 //! statement about one key are there at once.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
@@ -18,16 +19,20 @@ use crate::error::{InterfaceError, of_sql};
 use crate::forked::Opened;
 use crate::values::to_python::{Converter, converters};
 
-/// So many rows are read at once for who asks for one.
-const AHEAD: usize = 256;
-/// And for who asks for all, so that Ctrl-C is heard in between.
-const TOGETHER: usize = 16 << 10;
-
 /// What is left of the rows.
 struct State {
     /// `None` once all have been read.
     rows: Option<remanent_sql::Rows>,
+    /// Rows that are ready as values, of a statement about one key.
     ready: VecDeque<Vec<Datum>>,
+    /// The batch that was read last, and how many of its rows were given out.
+    begun: Option<(RecordBatch, usize)>,
+}
+
+/// Rows that were read, until the interpreter makes values of them.
+enum Read {
+    Values(Vec<Vec<Datum>>),
+    Batch(RecordBatch, Range<usize>),
 }
 
 /// What a statement answered.
@@ -74,21 +79,21 @@ impl Rows {
         let list = PyList::empty(py);
         while list.len() < count {
             let left = count - list.len();
-            let ready = self.ready(py, left)?;
-            if ready.is_empty() {
-                break;
-            }
-            for row in ready {
-                list.append(self.tuple(py, &row)?)?;
-            }
+            let Some(read) = self.read(py, left)? else { break };
+            self.each(py, &read, |row| list.append(row))?;
         }
         Ok(list)
     }
 
     /// The next row; `None` after the last.
     fn fetch_one<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let row = self.ready(py, 1)?.pop();
-        row.map(|row| self.tuple(py, &row)).transpose()
+        let Some(read) = self.read(py, 1)? else { return Ok(None) };
+        let mut found = None;
+        self.each(py, &read, |row| {
+            found = Some(row);
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// The rows that are left, as Arrow's C stream.
@@ -100,8 +105,8 @@ impl Rows {
     ) -> PyResult<Bound<'py, PyAny>> {
         let schema = {
             let mut state = self.state.lock();
-            match state.as_mut().map(|state| (&state.rows, state.ready.is_empty())) {
-                Some((Some(rows), true)) => rows.schema(),
+            match state.as_mut().map(|state| (state.is_untouched(), &state.rows)) {
+                Some((true, Some(rows))) => rows.schema(),
                 _ => {
                     return Err(InterfaceError::new_err(
                         "there are no rows, or some have been fetched: run the statement again",
@@ -129,7 +134,7 @@ impl Rows {
         };
         let converters = columns.as_ref().map_or_else(Vec::new, |columns| converters(columns));
         let notice = outcome.notice.map(|it| (it.severity.word().to_owned(), it.text));
-        let state = State { rows: outcome.rows, ready: VecDeque::new() };
+        let state = State { rows: outcome.rows, ready: VecDeque::new(), begun: None };
         let state = Arc::new(Opened::new(state));
         let verb = outcome.tag.verb.to_owned();
         Self { state, columns, converters, verb, changed, notice, caller }
@@ -137,79 +142,108 @@ impl Rows {
 
     /// Reads all rows, and keeps none.
     pub(crate) fn drain(&self, py: Python<'_>) -> PyResult<()> {
-        while !self.ready(py, TOGETHER)?.is_empty() {}
+        while self.read(py, usize::MAX)?.is_some() {}
         Ok(())
     }
 
-    /// The next rows, so many at most; none after the last.
-    fn ready(&self, py: Python<'_>, count: usize) -> PyResult<Vec<Vec<Datum>>> {
+    /// The next rows, so many at most; `None` after the last.
+    fn read(&self, py: Python<'_>, count: usize) -> PyResult<Option<Read>> {
         self.state.check()?;
-        if let Some(ready) =
-            self.state.lock().as_mut().map_or(Some(Vec::new()), |state| state.take(count))
-        {
-            return Ok(ready);
+        let is_left = match &mut *self.state.lock() {
+            None => false,
+            Some(state) => match state.take(count) {
+                Some(read) => return Ok(Some(read)),
+                None => state.rows.is_some(),
+            },
+        };
+        if !is_left {
+            return Ok(None);
         }
         let (state, caller) = (Arc::clone(&self.state), Arc::clone(&self.caller));
-        let ahead = count.clamp(AHEAD, TOGETHER);
-        let job = move |runtime: &Runtime| read_ahead(runtime, &state, &caller, ahead);
-        let read = self.caller.working.run(py, &self.caller.cancel, job)?;
-        read.map_err(|error| of_sql(py, &error))?;
-        Ok(self.state.lock().as_mut().and_then(|state| state.take(count)).unwrap_or_default())
+        let job = move |runtime: &Runtime| begin_batch(runtime, &state, &caller);
+        let begun = self.caller.working.run(py, &self.caller.cancel, job)?;
+        begun.map_err(|error| of_sql(py, &error))?;
+        Ok(self.state.lock().as_mut().and_then(|state| state.take(count)))
     }
 
-    fn tuple<'py>(&self, py: Python<'py>, row: &[Datum]) -> PyResult<Bound<'py, PyTuple>> {
-        let values = row.iter().zip(&self.converters);
-        let values = values.map(|(datum, converter)| converter.value(py, datum));
-        PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)
+    /// Does something with each of these rows, as a tuple.
+    fn each<'py>(
+        &self,
+        py: Python<'py>,
+        read: &Read,
+        mut work: impl FnMut(Bound<'py, PyTuple>) -> PyResult<()>,
+    ) -> PyResult<()> {
+        match read {
+            Read::Values(rows) => rows.iter().try_for_each(|row| {
+                let values = row.iter().zip(&self.converters);
+                let values = values.map(|(datum, converter)| converter.value(py, datum));
+                work(PyTuple::new(py, values.collect::<PyResult<Vec<_>>>()?)?)
+            }),
+            Read::Batch(batch, rows) => {
+                let columns = batch.columns().iter().zip(&self.converters);
+                let columns = columns
+                    .map(|(array, converter)| converter.column(py, array, rows.clone()))
+                    .collect::<PyResult<Vec<_>>>()?;
+                (0..rows.len()).try_for_each(|row| {
+                    work(PyTuple::new(py, columns.iter().map(|column| &column[row]))?)
+                })
+            }
+        }
     }
 }
 
 impl State {
-    /// So many of the ready rows, none after the last; `None` if some are to be read before.
-    fn take(&mut self, count: usize) -> Option<Vec<Vec<Datum>>> {
+    /// So many of the rows that are there; `None` if there are none.
+    fn take(&mut self, count: usize) -> Option<Read> {
         if let Some(rows) = &mut self.rows
             && self.ready.is_empty()
+            && self.begun.is_none()
         {
-            // Those of a statement about one key are there.
             self.ready.extend(std::iter::from_fn(|| rows.next_ready()));
         }
-        let taken = count.min(self.ready.len());
-        let is_there = taken > 0 || self.rows.is_none();
-        is_there.then(|| self.ready.drain(..taken).collect())
+        if !self.ready.is_empty() {
+            let taken = count.min(self.ready.len());
+            return Some(Read::Values(self.ready.drain(..taken).collect()));
+        }
+        let (batch, given) = self.begun.take()?;
+        let end = batch.num_rows().min(given.saturating_add(count));
+        if end < batch.num_rows() {
+            self.begun = Some((batch.clone(), end));
+        }
+        Some(Read::Batch(batch, given..end))
+    }
+
+    fn is_untouched(&self) -> bool {
+        self.ready.is_empty() && self.begun.is_none()
     }
 }
 
-/// Reads rows until so many are ready, or all.
-fn read_ahead(
+/// Reads a batch.
+fn begin_batch(
     runtime: &Runtime,
     state: &Opened<State>,
     caller: &Caller,
-    count: usize,
 ) -> remanent_sql::Result<()> {
     let mut state = state.lock();
-    let Some(State { rows, ready }) = &mut *state else { return Ok(()) };
+    let Some(State { rows, begun, .. }) = &mut *state else { return Ok(()) };
     let Some(reading) = rows else { return Ok(()) };
-    while ready.len() < count {
-        match runtime.block_on(reading.next_row()) {
-            Ok(Some(row)) => ready.push_back(row),
-            Ok(None) => {
-                *rows = None;
-                return caller
-                    .session
-                    .lock()
-                    .as_mut()
-                    .map_or(Ok(()), |session| session.end_statement());
+    match runtime.block_on(reading.next_batch()) {
+        Ok(Some(batch)) => {
+            *begun = Some((batch, 0));
+            Ok(())
+        }
+        Ok(None) => {
+            *rows = None;
+            caller.session.lock().as_mut().map_or(Ok(()), |session| session.end_statement())
+        }
+        Err(error) => {
+            *rows = None;
+            if let Some(session) = &mut *caller.session.lock() {
+                session.forget_statement();
             }
-            Err(error) => {
-                *rows = None;
-                if let Some(session) = &mut *caller.session.lock() {
-                    session.forget_statement();
-                }
-                return Err(error);
-            }
+            Err(error)
         }
     }
-    Ok(())
 }
 
 /// The next batch of those that are left.

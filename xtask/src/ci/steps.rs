@@ -84,11 +84,11 @@ pub(super) const BESIDE: &[Step] = &[
         91,
         examples::run_quick,
     ),
-    command(
+    in_parts(
         "examples-checked",
-        "the same programs under sanitizers and under valgrind",
-        23,
-        examples::run_checked,
+        "the same programs under sanitizers or under valgrind",
+        15,
+        examples::run_checked_part,
     ),
     with(
         SHUTTLE,
@@ -105,7 +105,7 @@ pub(super) const BESIDE: &[Step] = &[
             "histories",
             "random histories of transactions, each checked for its isolation",
             24,
-            "cargo run --release --package remanent-simulator -- histories --count 3000",
+            "cargo run --release --package remanent-simulator -- histories --count 2000",
         ),
     ),
     with(
@@ -167,7 +167,7 @@ pub(super) const BESIDE: &[Step] = &[
         program(
             "groups",
             "groups of replicas on a network and disks that fail, each schedule judged",
-            92,
+            75,
             "cargo run --release --package remanent-group-simulator -- --count 300",
         ),
     ),

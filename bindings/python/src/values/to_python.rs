@@ -5,13 +5,17 @@
 //! `bytea` is `bytes`, arrays are lists. An interval is a `timedelta` whose months have 30 days and
 //! whose years have 365, as psycopg has it.
 
+use std::ops::Range;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::datatypes::{DataType, Float64Type, Int16Type, Int32Type, Int64Type};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use remanent_sql::{Datum, ResultColumn, SqlType};
 
 use super::classes::{Classes, classes};
-use crate::error::DataError;
+use crate::error::{DataError, of_sql};
 
 /// Of which days Python has dates: those of the years 1 to 9999.
 const DAYS: std::ops::RangeInclusive<i32> = -719_162..=2_932_896;
@@ -71,6 +75,56 @@ impl Converter {
             Datum::List(elements) => {
                 let values = elements.iter().map(|element| self.value(py, element));
                 Ok(PyList::new(py, values.collect::<PyResult<Vec<_>>>()?)?.into_any())
+            }
+        }
+    }
+
+    /// The values of a column of a batch, those of these rows. What comes often goes without a
+    /// [`Datum`] in between.
+    ///
+    /// # Errors
+    /// As [`Converter::value`].
+    pub(crate) fn column<'py>(
+        self,
+        py: Python<'py>,
+        array: &ArrayRef,
+        rows: Range<usize>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        macro_rules! values {
+            ($values:expr, $value:ident => $made:expr) => {{
+                let values = $values;
+                let value = |row: usize| match values.is_null(row) {
+                    true => Ok(py.None().into_bound(py)),
+                    false => {
+                        let $value = values.value(row);
+                        $made
+                    }
+                };
+                rows.map(value).collect()
+            }};
+        }
+        match array.data_type() {
+            DataType::Int64 => {
+                values!(array.as_primitive::<Int64Type>(), number => number.into_bound_py_any(py))
+            }
+            DataType::Int32 => {
+                values!(array.as_primitive::<Int32Type>(), number => number.into_bound_py_any(py))
+            }
+            DataType::Int16 => {
+                values!(array.as_primitive::<Int16Type>(), number => number.into_bound_py_any(py))
+            }
+            DataType::Float64 => {
+                values!(array.as_primitive::<Float64Type>(), number => number.into_bound_py_any(py))
+            }
+            DataType::Boolean => values!(array.as_boolean(), truth => truth.into_bound_py_any(py)),
+            DataType::Utf8 => values!(array.as_string::<i32>(), text => self.text(py, text)),
+            DataType::Utf8View => values!(array.as_string_view(), text => self.text(py, text)),
+            DataType::Binary => {
+                values!(array.as_binary::<i32>(), bytes => Ok(PyBytes::new(py, bytes).into_any()))
+            }
+            _ => {
+                let datum = |row| Datum::from_array(array, row).map_err(|error| of_sql(py, &error));
+                rows.map(|row| self.value(py, &datum(row)?)).collect()
             }
         }
     }

@@ -291,7 +291,20 @@ impl Datum {
     }
 
     /// One element of an array of Arrow.
-    pub(crate) fn from_array(array: &dyn Array, row: usize) -> Result<Self> {
+    ///
+    /// # Errors
+    /// What DataFusion finds wrong with the array.
+    ///
+    /// # Examples
+    /// ```
+    /// use datafusion::arrow::array::Int64Array;
+    /// use remanent_sql::Datum;
+    /// let numbers = Int64Array::from(vec![Some(7), None]);
+    /// assert_eq!(Datum::from_array(&numbers, 0)?, Datum::Int(7));
+    /// assert!(Datum::from_array(&numbers, 1)?.is_null());
+    /// # Ok::<(), remanent_sql::Error>(())
+    /// ```
+    pub fn from_array(array: &dyn Array, row: usize) -> Result<Self> {
         if array.is_null(row) {
             return Ok(Self::Null);
         }
