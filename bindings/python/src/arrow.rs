@@ -8,6 +8,9 @@ use std::sync::Arc;
 use datafusion::arrow::array::{RecordBatch, RecordBatchReader};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::error::ArrowError;
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use datafusion::sql::sqlparser::tokenizer::Token;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
 use pyo3_arrow::input::AnyRecordBatch;
@@ -32,6 +35,36 @@ pub(crate) fn batches_of(data: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatc
     }
 }
 
+/// The name of a table as it is kept, of one as SQL has it: without quotation marks it is in small
+/// letters, with them as it is written.
+///
+/// # Errors
+/// `SYNTAX_ERROR` for what is no name, `FEATURE_NOT_SUPPORTED` for one in another schema.
+pub(crate) fn table_name(text: &str) -> Result<String> {
+    let syntax = |why: String| Error::new(SqlState::SYNTAX_ERROR, why);
+    let dialect = PostgreSqlDialect {};
+    let mut parser =
+        Parser::new(&dialect).try_with_sql(text).map_err(|error| syntax(error.to_string()))?;
+    let name = parser.parse_object_name(false).map_err(|error| syntax(error.to_string()))?;
+    if parser.peek_token().token != Token::EOF {
+        return Err(syntax(format!("{text:?} is more than the name of a table")));
+    }
+    let parts = name.0.iter().filter_map(|part| part.as_ident());
+    let parts = parts.map(|part| match part.quote_style {
+        Some(_) => part.value.clone(),
+        None => part.value.to_lowercase(),
+    });
+    let mut parts: Vec<String> = parts.collect();
+    match (parts.pop(), &parts[..]) {
+        (Some(table), []) => Ok(table),
+        (Some(table), [schema]) if schema == "public" => Ok(table),
+        _ => {
+            let why = format!("a load into {text}: tables are in the schema public");
+            Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, why))
+        }
+    }
+}
+
 /// The statement that makes a table with such columns, unless there is one of that name.
 pub(crate) fn create_table(table: &str, schema: &SchemaRef) -> String {
     let columns = schema.fields().iter().map(|field| {
@@ -40,11 +73,11 @@ pub(crate) fn create_table(table: &str, schema: &SchemaRef) -> String {
         format!("{} {sql_type}{null}", quoted(field.name()))
     });
     let columns = columns.collect::<Vec<_>>().join(", ");
-    format!("create table if not exists {table} ({columns})")
+    format!("create table if not exists {} ({columns})", quoted(table))
 }
 
 /// A name as SQL has it that is taken as it is written.
-fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 

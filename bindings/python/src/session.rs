@@ -88,14 +88,14 @@ impl Session {
             self.begin_unless_begun(py, "insert")?;
         }
         let batches = arrow::batches_of(data)?;
-        let table = table.to_owned();
+        let table = arrow::table_name(table).map_err(|error| of_sql(py, &error))?;
         self.in_thread(py, move |session, runtime| {
             let schema = batches.schema();
             if creates {
                 let made = session.parse(&arrow::create_table(&table, &schema))?;
                 read_all(session, runtime, &made)?;
             }
-            let all = session.parse(&format!("select * from {table}"))?;
+            let all = session.parse(&format!("select * from {}", arrow::quoted(&table)))?;
             let places = arrow::places_of(&schema, &session.prepare(&all, &[])?.columns)?;
             let mut rows = 0;
             for batch in batches {

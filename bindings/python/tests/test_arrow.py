@@ -114,6 +114,19 @@ def test_names_are_taken_as_they_are(con):
     assert con.sql("select * from odd").columns == ['Od"d; name', "select"]
 
 
+def test_a_table_is_named_as_in_sql(con):
+    one = pa.table({"a": [1]})
+    for name in ("Small", '"Large"', "public.small", '"a b"'):
+        con.load(name, one)
+    assert con.execute("select count(*) from small").fetchone() == (2,)
+    assert con.execute('select count(*) from "Large"').fetchone() == (1,)
+    assert con.execute('select count(*) from "a b"').fetchone() == (1,)
+    for wrong in ("", "a b", "a; drop table small", "a.b.c", "other.small"):
+        with pytest.raises(remanent.DatabaseError):
+            con.load(wrong, one)
+    assert con.execute("select count(*) from small").fetchone() == (2,)
+
+
 def test_a_load_is_part_of_its_transaction(con):
     con.load("t", pa.table({"a": list(range(200000))}))
     con.rollback()

@@ -119,7 +119,7 @@ def test_values_that_do_not_fit(of, value):
 
 @pytest.mark.parametrize(
     "value",
-    [Decimal("NaN"), Decimal("Infinity"), Decimal(10) ** 39, Decimal("1e-39"), dt.time(1, tzinfo=dt.timezone.utc)],
+    [{"a": object()}, {"a": math.nan}, Decimal("NaN"), Decimal("Infinity"), Decimal(10) ** 39, Decimal("1e-39"), dt.time(1, tzinfo=dt.timezone.utc)],
 )
 def test_values_that_sql_has_not(value):
     with pytest.raises(remanent.DataError):

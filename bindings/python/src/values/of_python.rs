@@ -51,7 +51,11 @@ fn within(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Datum> {
     let py = value.py();
     let classes = classes(py)?;
     if value.is_instance_of::<PyDict>() {
-        return text(classes.dumps.bind(py).call1((value,))?.cast::<PyString>()?);
+        let options = PyDict::new(py);
+        options.set_item("allow_nan", false)?;
+        let json = classes.dumps.bind(py).call((value,), Some(&options));
+        let json = json.map_err(|error| DataError::new_err(format!("no JSON: {error}")))?;
+        return text(json.cast::<PyString>()?);
     }
     if value.is_instance(classes.datetime.bind(py))? {
         return moment(value, classes);
