@@ -34,7 +34,7 @@ pub(super) enum Action {
 /// has a folder of its own; schedules need no optimising across crates.
 const SHUTTLE: &[(&str, &str)] = &[
     // Other schedules each time.
-    ("REMANENT_SHUTTLE_ITERATIONS", "500"),
+    ("REMANENT_SHUTTLE_ITERATIONS", "300"),
     ("RUSTFLAGS", "--cfg shuttle"),
     ("CARGO_TARGET_DIR", "target/shuttle"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -95,7 +95,7 @@ pub(super) const BESIDE: &[Step] = &[
         program(
             "shuttle",
             "models of the concurrent protocols, over many schedules",
-            60,
+            45,
             "cargo test --release --package remanent-engine --lib shuttle",
         ),
     ),
