@@ -36,8 +36,6 @@ pub struct Rows {
     /// The batch that was read last, and how many of its rows were given out: each is made
     /// values when it is asked for, so that what is large is there once.
     begun: Option<(RecordBatch, usize)>,
-    /// The first batch, if it was read before somebody asked for it.
-    ahead: Option<RecordBatch>,
     /// Whether values are made what the columns say.
     casts: bool,
     /// Whether there are columns of CHAR, whose values get their blanks.
@@ -81,7 +79,6 @@ impl Rows {
             source: Source::Stream { stream, guard: Box::new(guard), worked: Duration::ZERO },
             pending: VecDeque::new(),
             begun: None,
-            ahead: None,
             casts: false,
             pads: blanks::are_shown(&columns),
             columns,
@@ -97,29 +94,13 @@ impl Rows {
         let source = Source::Batches { batches: batches.into(), _held: held };
         let columns = columns_of(schema);
         let pads = blanks::are_shown(&columns);
-        Self {
-            columns,
-            source,
-            pending: VecDeque::new(),
-            begun: None,
-            ahead: None,
-            casts: false,
-            pads,
-        }
+        Self { columns, source, pending: VecDeque::new(), begun: None, casts: false, pads }
     }
 
     /// Rows that are ready, as values.
     pub fn values(columns: Arc<[ResultColumn]>, rows: VecDeque<Vec<Datum>>) -> Self {
         let pads = blanks::are_shown(&columns);
-        Self {
-            columns,
-            source: Source::Values,
-            pending: rows,
-            begun: None,
-            ahead: None,
-            casts: false,
-            pads,
-        }
+        Self { columns, source: Source::Values, pending: rows, begun: None, casts: false, pads }
     }
 
     /// The same rows with these columns, which were described to the caller before; `None` if there
@@ -195,8 +176,8 @@ impl Rows {
     /// # Ok::<(), remanent_sql::Error>(())
     /// ```
     pub async fn read_ahead(&mut self) -> Result<()> {
-        if self.pending.is_empty() && self.begun.is_none() && self.ahead.is_none() {
-            self.ahead = self.next_batch().await?;
+        if self.pending.is_empty() && self.begun.is_none() {
+            self.begun = self.next_batch().await?.map(|batch| (batch, 0));
         }
         Ok(())
     }
@@ -206,8 +187,9 @@ impl Rows {
     /// # Errors
     /// Whatever the query meets.
     pub async fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        if let Some(ahead) = self.ahead.take() {
-            return Ok(Some(ahead));
+        // None of its rows was given out: it was read ahead.
+        if let Some((batch, _)) = self.begun.take_if(|(_, given)| *given == 0) {
+            return Ok(Some(batch));
         }
         loop {
             let batch = match &mut self.source {
