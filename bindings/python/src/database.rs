@@ -25,8 +25,10 @@ const MEMORY: &str = ":memory:";
 /// How often it is asked whether a checkpoint is due.
 const CHECKPOINTS_EVERY: Duration = Duration::from_secs(1);
 
+type ByFolder = HashMap<PathBuf, Weak<SqlDatabase>>;
+
 /// The folders that are open, and the process in which they were opened.
-static OPEN: Mutex<Option<(Process, HashMap<PathBuf, Weak<SqlDatabase>>)>> = Mutex::new(None);
+static OPEN: Mutex<Option<(Process, ByFolder)>> = Mutex::new(None);
 
 /// A database that is open.
 #[pyclass(frozen, module = "remanent")]
