@@ -82,6 +82,10 @@ class Connection:
         `data` is anything with Arrow's stream: tables and readers of pyarrow, frames of polars and
         pandas, relations of DuckDB, cursors of remanent. Its columns are found by their names.
         """
+        if self._autocommit and not self.in_transaction:
+            # All of it or nothing, as any statement.
+            with self.transaction():
+                return self._session.insert_arrow(table, data, create)
         self._check()
         return self._session.insert_arrow(table, data, create, begins=not self._autocommit)
 

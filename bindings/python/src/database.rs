@@ -25,7 +25,8 @@ const MEMORY: &str = ":memory:";
 /// How often it is asked whether a checkpoint is due.
 const CHECKPOINTS_EVERY: Duration = Duration::from_secs(1);
 
-type ByFolder = HashMap<PathBuf, Weak<SqlDatabase>>;
+/// The engine is there longer than SQL over it, as long as pairs are read or a checkpoint is made.
+type ByFolder = HashMap<PathBuf, (Weak<SqlDatabase>, Weak<Engine>)>;
 
 /// The folders that are open, and the process in which they were opened.
 static OPEN: Mutex<Option<(Process, ByFolder)>> = Mutex::new(None);
@@ -180,20 +181,32 @@ fn shared(
         Some((process, known)) if process.is_current() => known,
         other => &mut other.insert((Process::current(), HashMap::new())).1,
     };
-    known.retain(|_, database| database.strong_count() > 0);
-    if let Some(database) = known.get(&path).and_then(Weak::upgrade) {
-        if has_options {
-            let text = "the database is open in this process already, with the options of then";
-            return Err(remanent_sql::Error::new(remanent_sql::SqlState::OBJECT_IN_USE, text));
+    known.retain(|_, (_, engine)| engine.strong_count() > 0);
+    let open = known.get(&path).map(|(database, engine)| (database.upgrade(), engine.upgrade()));
+    let in_use = || {
+        let text = "the database is open in this process already, with the options of then";
+        remanent_sql::Error::new(remanent_sql::SqlState::OBJECT_IN_USE, text)
+    };
+    match open {
+        Some((_, Some(_))) if has_options => return Err(in_use()),
+        Some((Some(database), _)) => return Ok(database),
+        Some((None, Some(engine))) => {
+            let database = SqlDatabase::new(engine)?;
+            known.insert(path, weakly(&database));
+            return Ok(database);
         }
-        return Ok(database);
+        _ => {}
     }
     let database = SqlDatabase::open_at(&path, options)?;
-    known.insert(path, Arc::downgrade(&database));
+    known.insert(path, weakly(&database));
     let watched = Arc::downgrade(database.engine());
     let thread = std::thread::Builder::new().name("checkpoints".to_owned());
     thread.spawn(move || make_checkpoints(&watched))?;
     Ok(database)
+}
+
+fn weakly(database: &Arc<SqlDatabase>) -> (Weak<SqlDatabase>, Weak<Engine>) {
+    (Arc::downgrade(database), Arc::downgrade(database.engine()))
 }
 
 /// Makes checkpoints when they are due, as long as the database is open.

@@ -21,6 +21,9 @@ use crate::values::parameters::Parameters;
 
 use prepared::Kept;
 
+/// How often Python is asked for signals while a statement is run for many parameters.
+const SIGNALS_EVERY: usize = 256;
+
 /// One caller's statements.
 #[pyclass(frozen, module = "remanent")]
 pub(crate) struct Session {
@@ -64,7 +67,11 @@ impl Session {
             self.begin_unless_begun(py, text)?;
         }
         let mut rows = 0;
-        for parameters in all_parameters.try_iter()? {
+        for (done, parameters) in all_parameters.try_iter()?.enumerate() {
+            // Statements about one key wait for nothing, and so do not ask.
+            if done % SIGNALS_EVERY == 0 {
+                py.check_signals()?;
+            }
             let outcome = self.run_with(py, text, &parameters?)?;
             rows += outcome.tag.rows.unwrap_or(0);
             Rows::new(outcome, Arc::clone(&self.caller)).drain(py)?;
@@ -89,6 +96,7 @@ impl Session {
         }
         let batches = arrow::batches_of(data)?;
         let table = arrow::table_name(table).map_err(|error| of_sql(py, &error))?;
+        let caller = Arc::clone(&self.caller);
         self.in_thread(py, move |session, runtime| {
             let schema = batches.schema();
             if creates {
@@ -99,6 +107,7 @@ impl Session {
             let places = arrow::places_of(&schema, &session.prepare(&all, &[])?.columns)?;
             let mut rows = 0;
             for batch in batches {
+                caller.working.check()?;
                 rows += session.insert_batch(&table, &batch?.project(&places)?)?;
             }
             Ok(rows)
@@ -118,6 +127,7 @@ impl Session {
 
     /// Stops the statement that runs, from another thread.
     fn cancel(&self) {
+        self.caller.working.stop();
         self.caller.cancel.cancel();
     }
 
@@ -142,7 +152,7 @@ impl Session {
         if let Some(outcome) = about_key {
             return Ok(outcome);
         }
-        let text = text.to_owned();
+        let (text, caller) = (text.to_owned(), Arc::clone(&self.caller));
         self.in_thread(py, move |session, runtime| {
             let statements = session.parse_all(&text)?;
             let Some((last, before)) = statements.split_last() else {
@@ -150,6 +160,7 @@ impl Session {
             };
             for statement in before {
                 read_all(session, runtime, statement)?;
+                caller.working.check()?;
             }
             let outcome = runtime.block_on(session.run(last, &[]))?;
             begun(session, runtime, outcome)

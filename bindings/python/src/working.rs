@@ -5,12 +5,13 @@
 //! end waited for, and what Python raised goes on. The thread has a stack as deep as the planner of
 //! nested statements needs, whatever thread the caller has.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use remanent_sql::Cancel;
+use remanent_sql::{Cancel, SqlState};
 use tokio::runtime::Runtime;
 
 use crate::error::{InternalError, OperationalError};
@@ -26,6 +27,7 @@ type Job = Box<dyn FnOnce(&Runtime) + Send>;
 #[derive(Default)]
 pub(crate) struct Working {
     jobs: Mutex<Option<Sender<Job>>>,
+    stopped: AtomicBool,
 }
 
 impl Working {
@@ -41,8 +43,53 @@ impl Working {
     ) -> PyResult<T> {
         let (answer, answered) = channel();
         let job = Box::new(move |runtime: &Runtime| drop(answer.send(job(runtime))));
+        self.stopped.store(false, Ordering::SeqCst);
         self.jobs()?.send(job).map_err(|_| ended())?;
-        wait(py, cancel, answered)
+        self.wait(py, cancel, answered)
+    }
+
+    /// Has a job stop that is between two statements, where there is nothing to cancel.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether the job that runs is to stop.
+    ///
+    /// # Errors
+    /// `CANCELLED`, then.
+    pub(crate) fn check(&self) -> remanent_sql::Result<()> {
+        match self.stopped.load(Ordering::SeqCst) {
+            true => Err(remanent_sql::Error::new(SqlState::CANCELLED, "cancelled on request")),
+            false => Ok(()),
+        }
+    }
+
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        cancel: &Arc<Cancel>,
+        answered: Receiver<T>,
+    ) -> PyResult<T> {
+        // A receiver is of one thread at a time, which this is.
+        let answered = Mutex::new(answered);
+        let next = |time| {
+            py.detach(|| answered.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time))
+        };
+        let mut raised = None;
+        loop {
+            match (next(PIECE), raised.take()) {
+                (Ok(answer), None) => return Ok(answer),
+                (Ok(_), Some(raised)) => return Err(raised),
+                (Err(RecvTimeoutError::Disconnected), _) => return Err(panicked()),
+                (Err(RecvTimeoutError::Timeout), before) => raised = before,
+            }
+            raised = raised.or(py.check_signals().err());
+            if raised.is_some() {
+                // Once more each time: another statement of the job may run by now.
+                self.stop();
+                cancel.cancel();
+            }
+        }
     }
 
     fn jobs(&self) -> PyResult<Sender<Job>> {
@@ -59,29 +106,6 @@ impl Working {
         })?;
         *jobs = Some(sender.clone());
         Ok(sender)
-    }
-}
-
-fn wait<T: Send>(py: Python<'_>, cancel: &Arc<Cancel>, answered: Receiver<T>) -> PyResult<T> {
-    // A receiver is of one thread at a time, which this is.
-    let answered = Mutex::new(answered);
-    let next = |time| {
-        py.detach(|| answered.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(time))
-    };
-    let mut raised = None;
-    loop {
-        match (next(PIECE), raised.take()) {
-            (Ok(answer), None) => return Ok(answer),
-            (Ok(_), Some(raised)) => return Err(raised),
-            (Err(RecvTimeoutError::Disconnected), _) => return Err(panicked()),
-            (Err(RecvTimeoutError::Timeout), Some(before)) => raised = Some(before),
-            (Err(RecvTimeoutError::Timeout), None) => {
-                if let Err(error) = py.check_signals() {
-                    cancel.cancel();
-                    raised = Some(error);
-                }
-            }
-        }
     }
 }
 

@@ -150,6 +150,46 @@ def test_a_stream_that_fails(con):
     con.rollback()
 
 
+def test_a_load_that_fails_leaves_nothing(con):
+    con.autocommit = True
+    schema = pa.schema([("a", pa.int64())])
+
+    def batches():
+        for _ in range(3):
+            yield pa.record_batch([pa.array(range(100_000))], schema=schema)
+        raise OSError("the source is gone")
+
+    with pytest.raises(remanent.Error, match="the source is gone"):
+        con.load("t", pa.RecordBatchReader.from_batches(schema, batches()))
+    assert not con.in_transaction
+    with pytest.raises(remanent.ProgrammingError):
+        con.execute("select * from t")
+
+
+def test_a_load_from_a_slow_source_is_cancelled(con):
+    schema = pa.schema([("a", pa.int64())])
+    begun, stop = threading.Event(), threading.Event()
+
+    def batches():
+        yield pa.record_batch([pa.array([1])], schema=schema)
+        begun.set()
+        while True:
+            # It is cancelled here, where no statement runs.
+            stop.wait(0.01)
+            yield pa.record_batch([pa.array([1])], schema=schema)
+
+    def cancel():
+        begun.wait()
+        con.cancel()
+
+    thread = threading.Thread(target=cancel)
+    thread.start()
+    with pytest.raises(remanent.OperationalError) as raised:
+        con.load("t", pa.RecordBatchReader.from_batches(schema, batches()))
+    thread.join()
+    assert raised.value.sqlstate == "57014"
+
+
 def test_a_constraint_that_a_load_breaks(con):
     con.execute("create table t (a bigint primary key)")
     con.commit()

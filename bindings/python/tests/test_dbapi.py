@@ -273,6 +273,16 @@ def test_a_folder_is_one_database_in_a_process(tmp_path):
     assert done.stdout == "[]\n", done.stderr
 
 
+def test_pairs_keep_a_folder_open_and_no_one_out(tmp_path):
+    con = remanent.connect(tmp_path / "db")
+    pairs = con.kv("pairs")
+    con.close()
+    pairs[b"a"] = b"b"
+    with remanent.connect(tmp_path / "db") as again:
+        assert again.kv("pairs")[b"a"] == b"b"
+        assert again.execute("select count(*) from pairs").fetchone() == (1,)
+
+
 @pytest.mark.parametrize("wrong", [{"budget": "many"}, {"budget": 0.5}, {"durability": "paper"}])
 def test_options_that_are_wrong(wrong):
     with pytest.raises((ValueError, TypeError)):
@@ -353,6 +363,31 @@ def test_ctrl_c_stops_a_statement(tmp_path):
     running.send_signal(signal.SIGINT)
     assert running.stdout.readline() == "goes on\n"
     assert running.wait() == 0
+
+
+def test_ctrl_c_stops_many_short_statements():
+    program = textwrap.dedent(
+        """
+        import itertools, remanent
+        con = remanent.connect()
+        con.execute("create table t (a int primary key)")
+        con.commit()
+        print("begins", flush=True)
+        try:
+            con.executemany("delete from t where a = ?", itertools.repeat((1,)))
+        except KeyboardInterrupt:
+            con.rollback()
+            print("goes on", flush=True)
+        """
+    )
+    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "begins\n"
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    try:
+        assert running.communicate(timeout=60)[0] == "goes on\n"
+    finally:
+        running.kill()
 
 
 def test_a_forked_process_is_refused(parts):

@@ -7,7 +7,7 @@
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer};
 use pyo3::prelude::*;
-use pyo3::types::{PyMapping, PyString};
+use pyo3::types::{PyList, PyMapping, PyString, PyTuple};
 use remanent_sql::Datum;
 
 use super::of_python;
@@ -40,7 +40,9 @@ impl Parameters {
     /// # Errors
     /// As [`of_python::datum`]; `InterfaceError` for what is neither.
     pub(crate) fn of(given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        if let Ok(mapping) = given.cast::<PyMapping>() {
+        // What is there most often is asked for first.
+        let is_sequence = given.is_instance_of::<PyTuple>() || given.is_instance_of::<PyList>();
+        if !is_sequence && let Ok(mapping) = given.cast::<PyMapping>() {
             let (mut names, mut values) = (Vec::new(), Vec::new());
             for item in mapping.items()? {
                 let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;

@@ -3,6 +3,9 @@
 //! Raft makes the entries of a change itself, so the engine makes none meanwhile: commits that ask
 //! for a majority wait for as long as that takes.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,8 +90,8 @@ pub(crate) async fn remove(running: &Arc<Running>, id: NodeId, token: Option<u64
     let Some(member) = members.get_node(&id) else {
         return Answer::Refused(format!("the group has no member {id}"));
     };
-    if token.is_some_and(|token| token != member.token) {
-        // The one that was meant has left, and another one has come since.
+    if !is_meant(member, token) {
+        // That one has left, and another one has come since.
         return Answer::Done;
     }
     if members.voter_ids().all(|voter| voter == id) {
@@ -111,6 +114,11 @@ pub(crate) async fn remove(running: &Arc<Running>, id: NodeId, token: Option<u64
     }
     let change = ChangeMembers::RemoveNodes(BTreeSet::from([id]));
     make(running, change).await.err().unwrap_or(Answer::Done)
+}
+
+/// Whether this member is the one that has this token; any is, if nothing is known of it.
+fn is_meant(member: &Member, token: Option<u64>) -> bool {
+    token.is_none_or(|token| token == member.token)
 }
 
 /// Makes a change; no entry of the engine's is made meanwhile, so that each gets the name that the
