@@ -11,6 +11,7 @@ mod examples;
 mod headers;
 mod install;
 mod outcome;
+mod package;
 mod part;
 mod planted;
 mod powerloss;
@@ -80,6 +81,11 @@ const COMMANDS: &[Command] = &[
         name: "install",
         summary: "build the C libraries, put them and tools there; `install PREFIX [..]`",
         run: install::run,
+    },
+    Command {
+        name: "package",
+        summary: "make what a package manager installs, and install it; `package wheel`",
+        run: package::run,
     },
     Command {
         name: "examples",

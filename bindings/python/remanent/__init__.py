@@ -8,7 +8,8 @@
 ('bolt',)
 
 What `connect` gives is a connection of DB-API 2.0 (PEP 249); a cursor has its rows also as Arrow,
-pandas and polars. `Connection.kv` is a mapping of bytes without SQL.
+pandas and polars. `Connection.table` has rows as objects of a class, and `Connection.kv` is a mapping
+of bytes, both without SQL.
 """
 
 from __future__ import annotations
@@ -18,6 +19,21 @@ import os as _os
 from . import _remanent
 from ._connection import Connection, Cursor
 from ._key_value import KeyValue
+from ._records import (
+    Column,
+    Float32,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Json,
+    Moment,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    record,
+)
 from ._remanent import (
     ConflictError,
     DatabaseError,
@@ -29,6 +45,7 @@ from ._remanent import (
     NotSupportedError,
     OperationalError,
     ProgrammingError,
+    Table,
     Warning,
 )
 from ._types import (
@@ -56,36 +73,50 @@ threadsafety = 2
 paramstyle = "qmark"
 
 __all__ = [
+    "apilevel",
     "BINARY",
     "Binary",
+    "Column",
     "ConflictError",
+    "connect",
     "Connection",
     "Cursor",
-    "DATETIME",
-    "DataError",
     "DatabaseError",
+    "DataError",
     "Date",
     "DateFromTicks",
+    "DATETIME",
     "Error",
+    "Float32",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Int8",
     "IntegrityError",
     "InterfaceError",
     "InternalError",
+    "Json",
     "KeyValue",
-    "NUMBER",
+    "Moment",
     "NotSupportedError",
+    "NUMBER",
     "OperationalError",
+    "paramstyle",
     "ProgrammingError",
+    "record",
     "ROWID",
     "STRING",
+    "Table",
+    "threadsafety",
     "Time",
     "TimeFromTicks",
     "Timestamp",
     "TimestampFromTicks",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "UInt8",
     "Warning",
-    "apilevel",
-    "connect",
-    "paramstyle",
-    "threadsafety",
 ]
 
 # What is open is of no use in a process that was forked, and says so.

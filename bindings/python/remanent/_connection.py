@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _remanent
 from ._key_value import KeyValue
+from ._records import open_table
 from ._types import TypeCode
 
 if TYPE_CHECKING:
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     import polars
     import pyarrow
 
+    from ._remanent import Table
+
 T = TypeVar("T")
+R = TypeVar("R")
 Parameters = Sequence[Any] | Mapping[str, Any]
 
 # How often work is run again after conflicts, and how long is waited at first, in seconds.
@@ -112,10 +116,10 @@ class Connection:
         self._check()
         return self._session.transaction_status() != "idle"
 
-    def begin(self) -> None:
-        """Begins a transaction."""
+    def begin(self, *, read_only: bool = False) -> None:
+        """Begins a transaction; one that only reads is a snapshot."""
         self._check()
-        self._session.execute("begin")
+        self._session.execute("begin read only" if read_only else "begin")
 
     def commit(self) -> None:
         """Commits the transaction, if one is open.
@@ -134,15 +138,16 @@ class Connection:
             self._session.execute("rollback")
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """A transaction as a context: committed at its end, rolled back after an exception.
+    def transaction(self, *, read_only: bool = False) -> Iterator[Connection]:
+        """A transaction as a context: committed at its end, rolled back after an exception. One
+        that only reads is a snapshot: all that it reads is of one moment.
 
         Within a transaction that is open it is a savepoint: an exception takes back what was done
         since. A body cannot be run again after a conflict; `run` does that.
         """
         self._check()
         if not self.in_transaction:
-            self.begin()
+            self.begin(read_only=read_only)
             try:
                 yield self
             except BaseException:
@@ -192,6 +197,17 @@ class Connection:
         self._check()
         same = self._autocommit if autocommit is None else autocommit
         return Connection(self._database.again(), autocommit=same)
+
+    def table(self, record: type[R], *, create: bool = True) -> Table[R]:
+        """The table of the records of a class, made with `remanent.record`; it and its indexes are
+        made if they are not there and `create` is true.
+
+        In a transaction of this connection its calls are part of it, together with statements;
+        without one each call is a transaction of its own. Raises `ProgrammingError` if there is a
+        table of this name that does not fit.
+        """
+        self._check()
+        return open_table(self._session, record, create)
 
     def kv(self, name: str, *, ordered: bool = True, duplicates: bool = False) -> KeyValue:
         """The key/value database of this name, which is made if there is none.

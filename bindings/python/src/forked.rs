@@ -5,7 +5,7 @@
 //! each fork changes.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use pyo3::prelude::*;
 
@@ -64,6 +64,15 @@ impl<T> Opened<T> {
     /// It, unless it was closed.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Option<T>> {
         self.value.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It, unless another thread has it now.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Option<T>>> {
+        match self.value.try_lock() {
+            Ok(value) => Some(value),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Takes it, so that it is closed; `None` if it was, or if the process was forked.

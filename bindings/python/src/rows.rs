@@ -64,7 +64,7 @@ impl Rows {
 
     /// How many rows were changed; -1 where that says nothing.
     #[getter]
-    fn changed(&self) -> i64 {
+    pub(crate) fn changed(&self) -> i64 {
         self.changed
     }
 

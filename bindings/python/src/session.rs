@@ -35,7 +35,7 @@ pub(crate) struct Session {
 impl Session {
     /// Runs a statement. `begins` has a transaction begin before it, unless there is one.
     #[pyo3(signature = (text, parameters = None, begins = false))]
-    fn execute(
+    pub(crate) fn execute(
         &self,
         py: Python<'_>,
         text: &str,
@@ -144,6 +144,10 @@ impl Session {
 impl Session {
     pub(crate) fn new(database: &Arc<SqlDatabase>) -> Self {
         Self { caller: Arc::new(Caller::new(database)), kept: Mutex::default() }
+    }
+
+    pub(crate) fn caller(&self) -> Arc<Caller> {
+        Arc::clone(&self.caller)
     }
 
     /// Runs a text without parameters.

@@ -93,6 +93,7 @@ pub use limits::cancel::Cancel;
 pub use limits::heap::CountingAllocator;
 pub use limits::held::Held;
 pub use notifications::Notification;
+pub use point::records::{RecordColumn, RecordIndex, RecordReading, RecordTable};
 pub use result::answer::{Answer, Notice, Outcome, Severity, Tag};
 pub use result::rows::{ResultColumn, Rows};
 pub use session::prepared::Prepared;

@@ -23,7 +23,7 @@ const MICROS_A_SECOND: i64 = 1_000_000;
 const MICROS_A_DAY: i64 = 86_400 * MICROS_A_SECOND;
 
 /// How the values of a column become Python's.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Converter {
     Plain,
     Uuid,
@@ -36,7 +36,7 @@ pub(crate) fn converters(columns: &[ResultColumn]) -> Vec<Converter> {
 }
 
 impl Converter {
-    fn of(sql_type: &SqlType) -> Self {
+    pub(crate) fn of(sql_type: &SqlType) -> Self {
         match sql_type {
             SqlType::Uuid => Self::Uuid,
             SqlType::Json => Self::Json,

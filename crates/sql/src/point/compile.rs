@@ -9,7 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     SetExpr, Statement, TableFactor, TableObject, TableWithJoins, Update,
 };
 
-use super::{Answered, Change, Key, Parent, PointOp, PointPlan, Source};
+use super::{Answered, Change, Key, MadeFor, Parent, PointOp, PointPlan, Source};
 use crate::catalog::privilege::Privilege;
 use crate::catalog::snapshot::{Relation, Snapshot};
 use crate::catalog::table::{Reference, Table, referred_key};
@@ -39,7 +39,8 @@ pub(crate) fn compile(statement: &Statement, access: Access<'_>) -> Option<Point
     };
     // Why not, the planner says.
     let table = access.table(&table, uses).ok()?;
-    Some(PointPlan { table, version: catalog.version, path: path.to_vec(), op })
+    let made_for = MadeFor { version: catalog.version, path: path.to_vec() };
+    Some(PointPlan { table, made_for, op })
 }
 
 struct Names<'c> {

@@ -7,7 +7,9 @@
 pub(crate) mod compile;
 pub(crate) mod describe;
 pub(crate) mod normal;
+pub(crate) mod records;
 pub(crate) mod run;
+mod transact;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,11 +26,15 @@ const TEXTS_MAX: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct PointPlan {
     pub(crate) table: Allowed,
-    /// The catalog for which it holds.
-    pub(crate) version: u64,
-    /// The schemas in which its names were looked for.
-    pub(crate) path: Vec<String>,
+    pub(crate) made_for: MadeFor,
     pub(crate) op: PointOp,
+}
+
+/// The catalog and the schemas in which names were looked for.
+#[derive(Clone, Debug)]
+pub(crate) struct MadeFor {
+    pub(crate) version: u64,
+    pub(crate) path: Vec<String>,
 }
 
 /// What is done.
@@ -110,8 +116,8 @@ pub(crate) struct TextCache {
     plans: HashMap<String, Option<Arc<PointPlan>>>,
 }
 
-impl PointPlan {
-    /// Whether its names mean the same in this catalog on this path.
+impl MadeFor {
+    /// Whether the names mean the same in this catalog on this path.
     pub(crate) fn holds(&self, version: u64, path: &[String]) -> bool {
         self.version == version && self.path == path
     }
@@ -126,7 +132,7 @@ impl TextCache {
     ) -> Option<Option<Arc<PointPlan>>> {
         let found = self.plans.get(text)?;
         match found {
-            Some(plan) if !plan.holds(version, path) => None,
+            Some(plan) if !plan.made_for.holds(version, path) => None,
             found => Some(found.clone()),
         }
     }

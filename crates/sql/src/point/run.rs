@@ -6,16 +6,15 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use remanent_engine::schema::Value;
 use remanent_engine::{ColumnHandle, ErrorKind, ReadTransaction, Row, RowId, WriteTransaction};
 
-use super::{Change, Key, Parent, PointOp, PointPlan, Source, TextCache, normal};
+use super::{Change, Key, Parent, PointOp, PointPlan, Source, TextCache, normal, transact};
 use crate::catalog::table::duplicate_named;
 use crate::catalog::table::{Column, Table};
 use crate::context::StatementContext;
-use crate::context::runner::Tries;
 use crate::error::{Error, Result, SqlState};
 use crate::names::quoted;
 use crate::result::answer::{Outcome, Tag};
@@ -23,16 +22,9 @@ use crate::result::rows::Rows;
 use crate::session_functions::sequences;
 use crate::statement::Statement;
 use crate::transaction::TransactionStatus;
-use crate::transaction::owned::patiently;
 use crate::values::blanks;
 use crate::values::datum::Datum;
 use crate::values::sql_type::SqlType;
-
-/// What a plan did, or that the planner has to run the statement.
-enum Executed {
-    Done(Outcome),
-    NeedsPlanner,
-}
 
 /// Runs a text that has the shape of a statement about one key; `None` if it has not.
 ///
@@ -79,7 +71,7 @@ pub(crate) fn run_point(
 ) -> Option<Result<Outcome>> {
     context.renew_rights();
     if context.status() == TransactionStatus::Failed
-        || !plan.holds(context.catalog_version(), &context.settings.search_path)
+        || !plan.made_for.holds(context.catalog_version(), &context.settings.search_path)
     {
         return None;
     }
@@ -88,101 +80,25 @@ pub(crate) fn run_point(
         PointOp::Select { .. } => point_read(context, plan, parameters),
         _ => point_write(context, plan, parameters),
     };
-    match executed {
-        Ok(Executed::Done(outcome)) => Some(Ok(outcome)),
-        Ok(Executed::NeedsPlanner) => None,
-        Err(error) => {
-            context.failed_with(&error);
-            Some(Err(error))
-        }
-    }
+    executed.inspect_err(|error| context.failed_with(error)).transpose()
 }
 
 fn point_read(
     context: &mut StatementContext,
     plan: &PointPlan,
     parameters: &[Datum],
-) -> Result<Executed> {
-    if context.block.is_some() {
-        let transaction = context.transaction(false)?;
-        if !plan.holds(context.catalog_version(), &context.settings.search_path) {
-            return Ok(Executed::NeedsPlanner);
-        }
-        return read(plan, &*transaction.reading()?, parameters);
-    }
-    context.wait_until_fresh()?;
-    let engine = Arc::clone(&context.database.engine);
-    let reading = engine.begin_read()?;
-    // A table that was dropped since the plan was made may be another by now.
-    if !plan.holds(context.catalog_version(), &context.settings.search_path) {
-        return Ok(Executed::NeedsPlanner);
-    }
-    read(plan, &reading, parameters)
+) -> Result<Option<Outcome>> {
+    transact::read(context, &plan.made_for, |reading| read(plan, reading, parameters))
 }
 
 fn point_write(
     context: &mut StatementContext,
     plan: &PointPlan,
     parameters: &[Datum],
-) -> Result<Executed> {
-    if context.block.is_some() {
-        return point_write_in_block(context, plan, parameters);
-    }
-    let engine = Arc::clone(&context.database.engine);
-    let options = context.options(context.settings.isolation.engine());
-    context.check_writable()?;
-    let mut tries = Tries::default();
-    loop {
-        let writing =
-            patiently(&options, context.cancel(), |options| engine.begin_write_with(options))?;
-        if !plan.holds(context.catalog_version(), &context.settings.search_path) {
-            return Ok(Executed::NeedsPlanner);
-        }
-        let written = write(context, plan, &writing, parameters);
-        let ended = match written {
-            Ok(Executed::Done(outcome)) => writing.commit().map_err(not_committed).map(|_| {
-                context.after_commit(Duration::ZERO);
-                Executed::Done(outcome)
-            }),
-            other => other,
-        };
-        match ended {
-            Err(error) => match context.runs_again_alone(&error, &mut tries)? {
-                true => std::thread::yield_now(),
-                false => return Err(error),
-            },
-            ended => return ended,
-        }
-    }
-}
-
-fn not_committed(error: remanent_engine::Error) -> Error {
-    match error.kind() {
-        ErrorKind::NotLeader => Error::deposed(),
-        _ => error.into(),
-    }
-}
-
-fn point_write_in_block(
-    context: &mut StatementContext,
-    plan: &PointPlan,
-    parameters: &[Datum],
-) -> Result<Executed> {
-    let mut tries = Tries::default();
-    loop {
-        let changing = context.begin_change(&mut tries)?;
-        let executed = match plan.holds(context.catalog_version(), &context.settings.search_path) {
-            true => write(context, plan, &*changing.writing()?, parameters),
-            false => Ok(Executed::NeedsPlanner),
-        };
-        if matches!(executed, Ok(Executed::NeedsPlanner)) {
-            context.give_up_change(&changing)?;
-            return executed;
-        }
-        if let Some(executed) = context.end_change(changing, executed, &mut tries)? {
-            return Ok(executed);
-        }
-    }
+) -> Result<Option<Outcome>> {
+    transact::write(context, &plan.made_for, |context, writing| {
+        write(context, plan, writing, parameters)
+    })
 }
 
 fn write(
@@ -190,7 +106,7 @@ fn write(
     plan: &PointPlan,
     writing: &WriteTransaction<'_>,
     parameters: &[Datum],
-) -> Result<Executed> {
+) -> Result<Option<Outcome>> {
     match &plan.op {
         PointOp::Insert { values, parents, .. } => {
             let row = NewRow { values, parents };
@@ -202,7 +118,7 @@ fn write(
         }
         PointOp::Delete { key, .. } => {
             let Some(values) = key_values(&plan.table, key, parameters) else {
-                return Ok(Executed::NeedsPlanner);
+                return Ok(None);
             };
             if values.iter().any(|value| value.is_null()) {
                 return Ok(done(plan, "DELETE", None));
@@ -215,7 +131,7 @@ fn write(
             writing.delete(handle, row.id())?;
             Ok(done(plan, "DELETE", Some(answered)))
         }
-        PointOp::Select { .. } => Ok(Executed::NeedsPlanner),
+        PointOp::Select { .. } => Ok(None),
     }
 }
 
@@ -225,7 +141,7 @@ fn insert_point(
     writing: &WriteTransaction<'_>,
     row: &NewRow<'_>,
     parameters: &[Datum],
-) -> Result<Executed> {
+) -> Result<Option<Outcome>> {
     let NewRow { values: sources, parents } = row;
     let table = &plan.table;
     let mut values: Vec<Cow<'_, Datum>> = Vec::with_capacity(sources.len());
@@ -239,7 +155,7 @@ fn insert_point(
             Source::Now => Cow::Owned(now(context)),
             Source::Parameter(number) => match parameters.get(*number) {
                 Some(datum) => Cow::Borrowed(datum),
-                None => return Ok(Executed::NeedsPlanner),
+                None => return Ok(None),
             },
         };
         let value = match is_of(&given, &column.sql_type) {
@@ -247,7 +163,7 @@ fn insert_point(
             false => Cow::Owned(given.cast(&column.sql_type)?),
         };
         if matches!(value.as_ref(), Datum::List(_)) {
-            return Ok(Executed::NeedsPlanner);
+            return Ok(None);
         }
         if value.is_null() && !column.nullable {
             let name = quoted(&column.name);
@@ -272,7 +188,7 @@ fn insert_point(
     for parent in *parents {
         // What is wrong with it, the planner says, which begins anew.
         if !refers_to_row(parent, writing, &values)? {
-            return Ok(Executed::NeedsPlanner);
+            return Ok(None);
         }
     }
     Ok(done(plan, "INSERT", Some(written(plan, writing, id)?)))
@@ -333,10 +249,10 @@ fn update_point(
     writing: &WriteTransaction<'_>,
     changes: &Changes<'_>,
     parameters: &[Datum],
-) -> Result<Executed> {
+) -> Result<Option<Outcome>> {
     let (table, Changes { key, changes }) = (&plan.table, changes);
     let Some(values) = key_values(table, key, parameters) else {
-        return Ok(Executed::NeedsPlanner);
+        return Ok(None);
     };
     let index = table.indexes[key.index].handle;
     if values.iter().any(|value| value.is_null()) {
@@ -352,15 +268,15 @@ fn update_point(
         let given = match source {
             Source::Parameter(number) => match parameters.get(*number) {
                 Some(datum) => datum,
-                None => return Ok(Executed::NeedsPlanner),
+                None => return Ok(None),
             },
             Source::Constant(constant) => constant,
             Source::Now => &now,
-            Source::Sequence(_) => return Ok(Executed::NeedsPlanner),
+            Source::Sequence(_) => return Ok(None),
         };
         let value = match change {
             Change::To(_) => match given.cast(&column.sql_type)? {
-                Datum::List(_) => return Ok(Executed::NeedsPlanner),
+                Datum::List(_) => return Ok(None),
                 value => value,
             },
             Change::Plus(_) | Change::Minus(_) => {
@@ -368,12 +284,12 @@ fn update_point(
                 let minus = matches!(change, Change::Minus(_));
                 match sum(&old, given, minus, &column.sql_type) {
                     Some(value) => value?,
-                    None => return Ok(Executed::NeedsPlanner),
+                    None => return Ok(None),
                 }
             }
         };
         if value.is_null() && !column.nullable {
-            return Ok(Executed::NeedsPlanner);
+            return Ok(None);
         }
         new.push((column, value));
     }
@@ -403,23 +319,27 @@ fn now(context: &StatementContext) -> Datum {
 }
 
 /// What a change has come to, of one row or none: what is answered of it.
-fn done(plan: &PointPlan, verb: &'static str, row: Option<Vec<Datum>>) -> Executed {
+fn done(plan: &PointPlan, verb: &'static str, row: Option<Vec<Datum>>) -> Option<Outcome> {
     let tag = Tag::counted(verb, u64::from(row.is_some()));
     let mut outcome = Outcome::done(tag);
     outcome.rows = plan
         .op
         .answered()
         .map(|answered| Rows::values(Arc::clone(&answered.result), row.into_iter().collect()));
-    Executed::Done(outcome)
+    Some(outcome)
 }
 
-fn read(plan: &PointPlan, reading: &ReadTransaction<'_>, parameters: &[Datum]) -> Result<Executed> {
+fn read(
+    plan: &PointPlan,
+    reading: &ReadTransaction<'_>,
+    parameters: &[Datum],
+) -> Result<Option<Outcome>> {
     let PointOp::Select { key, answer } = &plan.op else {
-        return Ok(Executed::NeedsPlanner);
+        return Ok(None);
     };
     let table = &plan.table;
     let Some(values) = key_values(table, key, parameters) else {
-        return Ok(Executed::NeedsPlanner);
+        return Ok(None);
     };
     let mut rows: VecDeque<Vec<Datum>> = VecDeque::new();
     // Nothing is equal to NULL.
@@ -437,7 +357,7 @@ fn read(plan: &PointPlan, reading: &ReadTransaction<'_>, parameters: &[Datum]) -
         }
     }
     let rows = Rows::values(Arc::clone(&answer.result), rows);
-    Ok(Executed::Done(Outcome::rows("SELECT", rows)))
+    Ok(Some(Outcome::rows("SELECT", rows)))
 }
 
 /// What a column has after adding; `None` where the types need the planner.

@@ -84,7 +84,7 @@ impl Session {
     /// Whether what was found when a statement about one key was prepared would be found again.
     pub fn is_current(&self, prepared: &Prepared) -> bool {
         let (version, path) = (self.context.catalog_version(), &self.context.settings.search_path);
-        prepared.point.as_ref().is_some_and(|point| point.holds(version, path))
+        prepared.point.as_ref().is_some_and(|point| point.made_for.holds(version, path))
     }
 
     /// Runs a statement that was prepared.

@@ -102,6 +102,11 @@ impl Transaction {
         }))
     }
 
+    /// The engine's, which reads as long as this has not ended.
+    pub(crate) fn owned(&self) -> OwnedTransaction {
+        self.owned.clone()
+    }
+
     /// To read with.
     ///
     /// # Errors

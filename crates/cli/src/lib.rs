@@ -1,5 +1,8 @@
 //! The command line of Remanent: `remanent COMMAND ..`, and without a command the SQL shell.
 //!
+//! A library, so that what is installed otherwise than as a program (a package of Python) has the
+//! same commands; whoever links it has the program's allocator.
+//!
 //! Words become flags in `flags`; then each command, in a file of its own, gives them meaning. A
 //! run ends with 0, with 1 if what it was given is wrong, or with 2 if it was called wrongly. What
 //! was asked for goes to standard output, everything else to standard error.
@@ -36,24 +39,25 @@ mod include_folders;
 mod recovering;
 mod sizes;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 
 use flags::Flags;
 use outcome::{Failure, Outcome, answer, say};
 
-fn main() -> ExitCode {
+/// Runs the command that these words are, without the program's name; the code to end with.
+pub fn main(words: impl IntoIterator<Item = OsString>) -> u8 {
     #[cfg(feature = "sql")]
     allocator::keep_freed_memory();
-    let outcome = Flags::parse(std::env::args_os().skip(1)).and_then(|flags| run(&flags));
+    let outcome = Flags::parse(words).and_then(|flags| run(&flags));
     let (text, code) = match outcome {
-        Ok(()) => return ExitCode::SUCCESS,
+        Ok(()) => return 0,
         Err(Failure::Refused(text)) => (text, 1),
         Err(Failure::Trouble(text)) => (text, 3),
-        Err(Failure::Reported(code)) => return ExitCode::from(code),
+        Err(Failure::Reported(code)) => return code,
         Err(Failure::Usage(text)) => (format!("error: {text}"), 2),
     };
     say(&text);
-    ExitCode::from(code)
+    code
 }
 
 /// A command: its word, its line in the help, and what it does.
