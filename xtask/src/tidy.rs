@@ -56,6 +56,7 @@ const CHECKS: &[Check] = &[
     planted_bugs::check,
     documents::path_pages::check,
     documents::architecture::check,
+    documents::book::check,
     documents::markdown_title::check,
     documents::links::check,
     documents::glossary::check,

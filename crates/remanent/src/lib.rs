@@ -53,3 +53,28 @@ struct NetworkSets;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/durability.md")]
 struct Durable;
+
+/// The examples of the page on getting started.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/start.md")]
+struct Start;
+
+/// The examples of the page with recipes.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/recipes.md")]
+struct Recipes;
+
+/// The examples of the page for who comes from another database.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/coming-from.md")]
+struct ComingFrom;
+
+/// The numbers of the page on limits.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/limits.md")]
+struct Limits;
+
+/// The examples of the page on tuning.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tuning.md")]
+struct Tuning;

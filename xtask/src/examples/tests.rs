@@ -51,7 +51,41 @@ fn every_example_is_whole_and_told_of() {
     }
     let has_schema: Vec<&str> =
         all.iter().filter(|it| it.schema.is_some()).map(|it| it.name.as_str()).collect();
-    assert_eq!(has_schema, ["measure_d", "measure_mco", "readers_d", "strings_d"]);
+    assert_eq!(has_schema, ["from_mco", "measure_d", "measure_mco", "readers_d", "strings_d"]);
+}
+
+/// The blocks of a page that are of C or of a schema, without their fences.
+fn blocks(page: &str) -> Vec<String> {
+    let (mut blocks, mut block) = (Vec::new(), None::<String>);
+    for line in page.lines() {
+        match (&mut block, line) {
+            (None, "```c") => block = Some(String::new()),
+            (Some(_), "```") => blocks.extend(block.take()),
+            (Some(block), line) => *block += &format!("{line}\n"),
+            (None, _) => {}
+        }
+    }
+    blocks
+}
+
+#[test]
+fn what_the_book_shows_is_in_an_example() {
+    let mut files = Vec::new();
+    for name in ["start", "from_mco"] {
+        for entry in std::fs::read_dir(folder().join(name)).expect("it is there") {
+            let path = entry.expect("it can be read").path();
+            files.push(std::fs::read_to_string(path).expect("it is text"));
+        }
+    }
+    let mut shown = 0;
+    for page in ["docs/start.md", "docs/coming-from.md"] {
+        let text = std::fs::read_to_string(crate::workspace_root().join(page));
+        for block in blocks(&text.expect("the page is there")) {
+            assert!(files.contains(&block), "{page} has a block that no file is:\n{block}");
+            shown += 1;
+        }
+    }
+    assert_eq!(shown, files.len(), "each file is shown once");
 }
 
 #[test]

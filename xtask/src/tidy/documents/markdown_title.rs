@@ -1,16 +1,18 @@
 //! A Markdown file has exactly one top-level title, and it comes first.
 //!
-//! Lines inside fenced code are no titles.
+//! Lines inside fenced code are no titles. The contents of the book are left to `book`: parts of
+//! the book are named by titles there.
 
 #[cfg(test)]
 mod tests;
 
+use super::book::CONTENTS;
 use crate::tidy::finding::Finding;
 use crate::tidy::project::Project;
 
 pub(crate) fn check(project: &Project, findings: &mut Vec<Finding>) {
     let documents = project.tree.files().filter(|source| source.path.ends_with(".md"));
-    for source in documents {
+    for source in documents.filter(|source| source.path != CONTENTS) {
         let titles = titles(&source.text);
         let first = source.text.lines().position(|line| !line.trim().is_empty());
         let message = match titles.as_slice() {
