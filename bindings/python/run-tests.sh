@@ -3,8 +3,8 @@
 #
 #   run-tests.sh [FLAGS OF PYTEST..]
 #
-# pytest, hypothesis, mypy, pyarrow, pandas and polars come from PyPI, into a folder of target/python
-# that stays. Package: python3-venv.
+# pytest, hypothesis, mypy, pyarrow, pandas, polars and sqlalchemy come from PyPI, into a folder of
+# target/python that stays. Package: python3-venv.
 set -e
 cd "$(dirname "$0")/../.."
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
@@ -13,7 +13,7 @@ folder=$target/python
 if [ ! -x "$folder/venv/bin/pytest" ]; then
     python3 -m venv "$folder/venv"
     "$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
-        pytest hypothesis mypy numpy pandas polars pyarrow
+        pytest hypothesis mypy numpy pandas polars pyarrow "sqlalchemy>=2.1,<2.2"
 fi
 # The package as it is installed: its two halves in one folder.
 rm -rf "$folder/package"

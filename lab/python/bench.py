@@ -231,7 +231,7 @@ def arrow_table() -> Any:
 def check_of(table: Any) -> list[Any]:
     import pyarrow.compute as compute
 
-    lengths = compute.sum(compute.binary_length(table["name"])).as_py()
+    lengths = compute.sum(compute.binary_length(table["name"].cast("string"))).as_py()
     return [table.num_rows, compute.sum(table["part"]).as_py(), lengths]
 
 
@@ -240,26 +240,28 @@ def remanent_arrow(phase: str) -> None:
 
     table = arrow_table()
     con = remanent.connect(budget="8GB", autocommit=True)
+    measured = None
     if phase == "arrow-in":
         with Measured(ARROW_ROWS) as measured:
             con.load("t", table)
     else:
         con.load("t", table)
         con.execute("vacuum")
-    arrow_phase(phase, con.sql, locals().get("measured"))
+    arrow_phase(phase, con.sql, measured)
 
 
 def duckdb_arrow(phase: str) -> None:
     import duckdb
 
-    table = arrow_table()
     con = duckdb.connect(config={"threads": 1})
+    con.register("given", arrow_table())
+    measured = None
     if phase == "arrow-in":
         with Measured(ARROW_ROWS) as measured:
-            con.execute("create table t as select * from table")
+            con.execute("create table t as select * from given")
     else:
-        con.execute("create table t as select * from table")
-    arrow_phase(phase, con.sql, locals().get("measured"), "one thread")
+        con.execute("create table t as select * from given")
+    arrow_phase(phase, con.sql, measured, "one thread")
 
 
 def arrow_phase(
@@ -268,7 +270,7 @@ def arrow_phase(
     import pyarrow
 
     if measured is not None:
-        part, length = sql("select sum(part), sum(length(name)) from t").fetchone()
+        [(part, length)] = sql("select sum(part), sum(length(name)) from t").fetchall()
         measured.say([ARROW_ROWS, int(part), int(length)], note)
         return
     with Measured(ARROW_ROWS) as measured:

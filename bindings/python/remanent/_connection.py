@@ -27,9 +27,11 @@ T = TypeVar("T")
 R = TypeVar("R")
 Parameters = Sequence[Any] | Mapping[str, Any]
 
-# How often work is run again after conflicts, and how long is waited at first, in seconds.
-_TRIES = 20
+# For how long work is run again after conflicts, as statements are, and how long is waited at first
+# and at most, in seconds.
+_PATIENCE = 10.0
 _PAUSE = 0.001
+_PAUSE_MAX = 0.05
 # Rows that a notebook shows.
 _SHOWN = 20
 
@@ -169,8 +171,8 @@ class Connection:
         self._session.execute(f"release {name}")
 
     def run(self, work: Callable[[Connection], T]) -> T:
-        """Runs `work(connection)` in a transaction, once more after each conflict with another one;
-        what it returns.
+        """Runs `work(connection)` in a transaction, once more after each conflict with another one
+        for ten seconds; what it returns.
 
         >>> import remanent
         >>> con = remanent.connect()
@@ -179,16 +181,17 @@ class Connection:
         >>> con.run(lambda con: con.execute("insert into account values (1, 100)").rowcount)
         1
         """
-        for tried in range(1, _TRIES + 1):
+        begun, pause = time.monotonic(), _PAUSE
+        while True:
             try:
                 with self.transaction():
                     return work(self)
             except _remanent.ConflictError:
                 # What is a savepoint of another transaction cannot go on.
-                if tried == _TRIES or self.in_transaction:
+                if self.in_transaction or time.monotonic() - begun > _PATIENCE:
                     raise
-                time.sleep(random.uniform(0, _PAUSE * tried))
-        raise AssertionError("unreachable")
+            time.sleep(random.uniform(0, pause))
+            pause = min(2 * pause, _PAUSE_MAX)
 
     # The database.
 
@@ -212,9 +215,15 @@ class Connection:
     def kv(self, name: str, *, ordered: bool = True, duplicates: bool = False) -> KeyValue:
         """The key/value database of this name, which is made if there is none.
 
-        Its calls are transactions of their own, and are not part of this connection's.
+        Its calls are transactions of their own, and are not part of this connection's. Once that
+        has made or changed tables, no other can be made before its end.
         """
         self._check()
+        is_new = name not in self._database.key_value_names()
+        if is_new and self._session.transaction_status() == "defining":
+            raise _remanent.ProgrammingError(
+                "the transaction has made or changed tables: end it before others are made"
+            )
         return KeyValue(
             self._database.key_value(name, ordered=ordered, duplicates=duplicates), name
         )

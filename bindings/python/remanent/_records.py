@@ -152,7 +152,7 @@ def record(
                 if name not in known:
                     raise TypeError(f"{cls.__name__} has no field {name}")
         setattr(done, _DEFINITION, definition)
-        return typing.cast(type[R], done)
+        return done
 
     return made if cls is None else made(cls)
 
@@ -192,8 +192,8 @@ def open_table(session: _remanent.Session, cls: type[R], create: bool) -> _reman
             f"the class and the table {definition.table} do not fit: the primary key is of {has}"
         )
     if create:
-        for (fields, _), statement in zip(definition.indexes, made[1:], strict=True):
-            if index_name(definition.table, fields) not in table.indexes:
+        for (of_index, _), statement in zip(definition.indexes, made[1:], strict=True):
+            if index_name(definition.table, of_index) not in table.indexes:
                 session.execute(statement)
     return table
 

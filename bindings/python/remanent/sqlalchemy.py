@@ -6,13 +6,13 @@ database, also in memory.
 
 from __future__ import annotations
 
+import decimal
 import threading
 from typing import Any
 
 from sqlalchemy import pool, types
-from sqlalchemy.dialects.postgresql import base
+from sqlalchemy.dialects.postgresql import base, pg_catalog
 from sqlalchemy.dialects.postgresql import json as pg_json
-from sqlalchemy.dialects.postgresql import types as pg_types
 from sqlalchemy.engine import URL
 
 import remanent
@@ -52,8 +52,42 @@ class _PgJsonb(_Json, pg_json.JSONB):
     pass
 
 
-class _Enum(types.Enum):
-    render_bind_cast = False
+class _AsAsked:
+    """Numbers that come as `Decimal` or `float`, whatever the column has."""
+
+    asdecimal: bool
+
+    def bind_processor(self, dialect: Any) -> Any:
+        return None
+
+    def result_processor(self, dialect: Any, coltype: Any) -> Any:
+        if self.asdecimal:
+
+            def as_decimal(value: Any) -> Any:
+                return decimal.Decimal(str(value)) if isinstance(value, float) else value
+
+            return as_decimal
+
+        def as_float(value: Any) -> Any:
+            return None if value is None else float(value)
+
+        return as_float
+
+
+class _Number(_AsAsked, types.Numeric[Any]):
+    pass
+
+
+class _Float(_AsAsked, types.Float[Any]):
+    pass
+
+
+class _Int2Vector(pg_catalog._SpaceVector, pg_catalog.INT2VECTOR):
+    pass
+
+
+class _OidVector(pg_catalog._SpaceVector, pg_catalog.OIDVECTOR):
+    pass
 
 
 class ExecutionContext(base.PGExecutionContext):
@@ -68,21 +102,29 @@ class Dialect(base.PGDialect):
     default_paramstyle = "numeric_dollar"
     supports_statement_cache = True
     supports_server_side_cursors = False
-    supports_sane_multi_rowcount = False
+    supports_sane_multi_rowcount = True
     execution_ctx_cls = ExecutionContext
     default_isolation_level = "SERIALIZABLE"
 
+    # What the database has not.
+    supports_constraint_comments = False
+    supports_native_enum = False
+
     colspecs = {
-        **base.PGDialect.colspecs,
+        # Spans of time are kept as moments since 1970: there are no columns of intervals.
+        **{of: as_ for of, as_ in base.PGDialect.colspecs.items() if of is not types.Interval},
         types.String: _cast(types.String),
         types.Integer: _cast(types.Integer),
         types.SmallInteger: _cast(types.SmallInteger),
         types.BigInteger: _cast(types.BigInteger),
+        types.Numeric: _Number,
+        types.Float: _Float,
+        pg_catalog.INT2VECTOR: _Int2Vector,
+        pg_catalog.OIDVECTOR: _OidVector,
         types.Boolean: _cast(types.Boolean),
         types.Date: _cast(types.Date),
         types.DateTime: _cast(types.DateTime),
         types.Time: _cast(types.Time),
-        types.Interval: _cast(pg_types.INTERVAL),
         types.JSON: _Json,
         pg_json.JSON: _PgJson,
         pg_json.JSONB: _PgJsonb,
@@ -90,7 +132,7 @@ class Dialect(base.PGDialect):
     }
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
+        super().__init__(**options)  # type: ignore[no-untyped-call]
         self._first: remanent.Connection | None = None
         self._lock = threading.Lock()
 

@@ -113,12 +113,22 @@ impl Database {
         let shown = PyDict::new(py);
         let parts = [
             ("budget", memory.budget),
+            ("reserve", memory.reserve),
             ("held", memory.held),
+            ("committed", memory.committed),
             ("rows", memory.rows),
             ("segments", memory.segments),
             ("indexes", memory.indexes),
-            ("columns", memory.columns),
             ("internal", memory.internal),
+            ("columns", memory.columns),
+            ("evicted", memory.evicted),
+            ("cached", memory.cached),
+            ("read_back", memory.read_back),
+            ("log", memory.log),
+            ("overhead", memory.overhead),
+            ("free", memory.free),
+            ("reclaimable", memory.reclaimable),
+            ("reserved", memory.reserved),
         ];
         for (part, bytes) in parts {
             shown.set_item(part, bytes)?;

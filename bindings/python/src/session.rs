@@ -114,14 +114,16 @@ impl Session {
         })
     }
 
-    /// Whether a transaction is open, and whether it can only be rolled back: `"idle"`, `"open"` or
-    /// `"failed"`.
+    /// Whether a transaction is open, whether it has made or changed tables, and whether it can
+    /// only be rolled back: `"idle"`, `"open"`, `"defining"` or `"failed"`.
     fn transaction_status(&self, py: Python<'_>) -> PyResult<&'static str> {
-        let status = self.directly(py, |session| Ok(session.status()))?;
-        Ok(match status {
-            TransactionStatus::Idle => "idle",
-            TransactionStatus::Active => "open",
-            TransactionStatus::Failed => "failed",
+        self.directly(py, |session| {
+            Ok(match session.status() {
+                TransactionStatus::Idle => "idle",
+                TransactionStatus::Active if session.is_defining() => "defining",
+                TransactionStatus::Active => "open",
+                TransactionStatus::Failed => "failed",
+            })
         })
     }
 

@@ -451,3 +451,12 @@ def test_constructors():
     assert remanent.TimestampFromTicks(0) == datetime.datetime(*time.localtime(0)[:6])
     assert remanent.TimeFromTicks(0) == datetime.time(*time.localtime(0)[3:6])
     assert remanent.DateFromTicks(0) == datetime.date(*time.localtime(0)[:3])
+
+
+def test_a_savepoint_begins_a_transaction(con):
+    con.execute("savepoint a")
+    con.execute("create table t (a int)")
+    con.execute("rollback to a")
+    con.rollback()
+    with pytest.raises(remanent.ProgrammingError):
+        con.execute("select * from t")

@@ -179,3 +179,13 @@ def test_what_is_closed_says_so(con):
     pairs.close()
     with pytest.raises(remanent.InterfaceError):
         pairs[b"a"]
+
+
+def test_none_is_made_in_a_transaction(con):
+    con.execute("create table t (a int)")
+    with pytest.raises(remanent.ProgrammingError, match="end it before"):
+        con.kv("new")
+    con.commit()
+    con.kv("new")[b"k"] = b"v"
+    con.execute("select * from t")
+    assert con.kv("new")[b"k"] == b"v"

@@ -34,7 +34,7 @@ pub(super) enum Action {
 /// has a folder of its own; schedules need no optimising across crates.
 const SHUTTLE: &[(&str, &str)] = &[
     // Other schedules each time.
-    ("REMANENT_SHUTTLE_ITERATIONS", "300"),
+    ("REMANENT_SHUTTLE_ITERATIONS", "150"),
     ("RUSTFLAGS", "--cfg shuttle"),
     ("CARGO_TARGET_DIR", "target/shuttle"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
@@ -95,7 +95,7 @@ pub(super) const BESIDE: &[Step] = &[
         program(
             "shuttle",
             "models of the concurrent protocols, over many schedules",
-            45,
+            32,
             "cargo test --release --package remanent-engine --lib shuttle",
         ),
     ),
@@ -104,8 +104,8 @@ pub(super) const BESIDE: &[Step] = &[
         program(
             "histories",
             "random histories of transactions, each checked for its isolation",
-            24,
-            "cargo run --release --package remanent-simulator -- histories --count 2000",
+            19,
+            "cargo run --release --package remanent-simulator -- histories --count 1500",
         ),
     ),
     with(
@@ -113,8 +113,8 @@ pub(super) const BESIDE: &[Step] = &[
         program(
             "soak",
             "a database at the end of its budget, with rows of shifting sizes",
-            24,
-            "cargo run --release --package remanent-simulator -- soak --operations 1200000",
+            17,
+            "cargo run --release --package remanent-simulator -- soak --operations 800000",
         ),
     ),
     with(
@@ -158,8 +158,8 @@ pub(super) const BESIDE: &[Step] = &[
         program(
             "schedules",
             "random histories again, on the schedules of the model checker",
-            24,
-            "cargo run --release --package remanent-simulator -- histories --count 5000",
+            17,
+            "cargo run --release --package remanent-simulator -- histories --count 3000",
         ),
     ),
     with(
@@ -167,8 +167,8 @@ pub(super) const BESIDE: &[Step] = &[
         program(
             "groups",
             "groups of replicas on a network and disks that fail, each schedule judged",
-            75,
-            "cargo run --release --package remanent-group-simulator -- --count 300",
+            45,
+            "cargo run --release --package remanent-group-simulator -- --count 150",
         ),
     ),
 ];
@@ -189,7 +189,7 @@ pub(super) const TESTS: &[Step] = &[
         program(
             "python",
             "the Python package, with pyarrow, pandas and polars",
-            60,
+            90,
             "sh bindings/python/run-tests.sh",
         ),
     ),

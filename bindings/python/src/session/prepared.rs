@@ -22,8 +22,6 @@ const ALONE: &[&str] = &[
     "end",
     "rollback",
     "abort",
-    "savepoint",
-    "release",
     "set",
     "show",
     "reset",

@@ -79,6 +79,11 @@ impl Session {
         self.context.status()
     }
 
+    /// Whether its block has made or changed tables: until it ends, others wait who would.
+    pub fn is_defining(&self) -> bool {
+        self.context.defining.is_some()
+    }
+
     /// Runs the statements of a text, one after the other, and reads all their rows.
     ///
     /// # Errors

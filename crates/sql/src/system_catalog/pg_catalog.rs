@@ -15,7 +15,7 @@ use crate::catalog::snapshot::{Snapshot, ViewColumn};
 use crate::catalog::store::ObjectId;
 use crate::catalog::table::{Action, Index, Reference, Table};
 use crate::context::StatementContext;
-use crate::names::{Name, quoted};
+use crate::names::{Name, PUBLIC, quoted};
 use crate::values::datum::Datum;
 
 /// The number of whoever owns everything.
@@ -600,7 +600,7 @@ pub(crate) fn constraint_text(catalog: &Snapshot, number: i64) -> Option<String>
         };
         let names = |columns: &[usize]| -> String {
             let names: Vec<String> =
-                columns.iter().map(|&column| table.columns[column].name.clone()).collect();
+                columns.iter().map(|&column| quoted(&table.columns[column].name)).collect();
             list(&names)
         };
         if let Some(key) = table.indexes.iter().find(|index| index.constraint && is(&index.name)) {
@@ -614,11 +614,15 @@ pub(crate) fn constraint_text(catalog: &Snapshot, number: i64) -> Option<String>
             let parent = catalog.tables.get(&reference.table)?;
             let key = crate::catalog::table::referred_key(parent, reference).ok()?;
             let to: Vec<String> =
-                key.columns.iter().map(|&column| parent.columns[column].name.clone()).collect();
+                key.columns.iter().map(|&column| quoted(&parent.columns[column].name)).collect();
+            let schema = match reference.table.schema.as_str() {
+                PUBLIC => String::new(),
+                schema => format!("{}.", quoted(schema)),
+            };
             let mut text = format!(
-                "FOREIGN KEY ({}) REFERENCES {}({})",
+                "FOREIGN KEY ({}) REFERENCES {schema}{}({})",
                 names(&reference.columns),
-                reference.table,
+                quoted(&reference.table.name),
                 list(&to)
             );
             for (event, action) in
