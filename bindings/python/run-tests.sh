@@ -3,17 +3,19 @@
 #
 #   run-tests.sh [FLAGS OF PYTEST..]
 #
-# pytest, hypothesis, mypy, pyarrow, pandas, polars and sqlalchemy come from PyPI, into a folder of
+# pytest, hypothesis, mypy and what the package works with come from PyPI, into a folder of
 # target/python that stays. Package: python3-venv.
 set -e
 cd "$(dirname "$0")/../.."
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 sh xtask/all-tests.sh --no-run
 folder=$target/python
-if [ ! -x "$folder/venv/bin/pytest" ]; then
+packages="pytest hypothesis mypy numpy pandas polars pyarrow sqlalchemy<2.2 dbapi-compliance"
+if [ "$(cat "$folder/venv/packages" 2>/dev/null)" != "$packages" ]; then
     python3 -m venv "$folder/venv"
-    "$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
-        pytest hypothesis mypy numpy pandas polars pyarrow "sqlalchemy>=2.1,<2.2"
+    # shellcheck disable=SC2086
+    "$folder/venv/bin/pip" install --quiet --disable-pip-version-check $packages
+    echo "$packages" >"$folder/venv/packages"
 fi
 # The package as it is installed: its two halves in one folder.
 rm -rf "$folder/package"

@@ -155,6 +155,16 @@ def test_the_page_is_so(page, folder):
             value.close()
 
 
+def test_what_the_readme_shows_in_python_is_so(folder):
+    found = blocks((docs().parent / "README.md").read_text())
+    found = [(block, line) for language, block, line in found if language == "python"]
+    assert found
+    for block, line in found:
+        names: dict[str, object] = {"__name__": "readme"}
+        exec(compile("\n" * (line - 1) + block, "README.md", "exec", dont_inherit=True), names)
+        names["con"].close()  # type: ignore[attr-defined]
+
+
 def test_answers_that_are_others_are_found(folder):
     with remanent.connect(autocommit=True) as con:
         run_sql(con, "select 1, null, true;\n-- 1 | null | t\n", "a page", 1)
