@@ -5,6 +5,9 @@
 # folder of target/lab-python that stays.
 set -e
 cd "$(dirname "$0")/../.."
+case " $* " in
+*" --help "*) exec python3 -B lab/python/run.py --help ;;
+esac
 target=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)
 cargo xtask package wheel
 folder=$target/lab-python

@@ -98,7 +98,8 @@ pub(crate) fn help() -> String {
          lab ssb [flags]        the Star Schema Benchmark, in the same way\n       \
          lab shapes [flags]     shapes that these leave out, in the same way\n       \
          lab conflicts [flags]  clients on keys of their own; see lab conflicts --help\n       \
-         lab replicas [flags]   groups of replicas; see lab replicas --help\n\n\
+         lab replicas [flags]   groups of replicas; see lab replicas --help\n       \
+         lab python [flags]     the Python package; see lab python --help\n\n\
          flags:\n",
     );
     text.push_str(&flags::help_lines(FLAGS, 18));

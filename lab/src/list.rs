@@ -22,7 +22,7 @@ pub(crate) fn list(out: &mut dyn Write) -> Outcome<()> {
     }
     let queries = tpch::BENCHMARKS.map(|(name, summary)| (name, summary, tpch::CONTENDERS));
     let conflicts = (conflicts::NAME, conflicts::SUMMARY, conflicts::CONTENDERS);
-    let programs = queries.into_iter().chain([conflicts, program::REPLICAS]);
+    let programs = queries.into_iter().chain([conflicts, program::REPLICAS, program::PYTHON]);
     for (name, summary, contenders) in programs {
         writeln!(out, "  {name:<12} {summary}")?;
         writeln!(out, "  {:<12} contenders: {contenders}", "")?;

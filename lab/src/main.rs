@@ -86,6 +86,9 @@ fn command() -> Outcome<ExitCode> {
         if tpch::has(first) {
             return program::run(tpch::NAME, first, &arguments);
         }
+        if first == program::PYTHON.0 {
+            return program::run_python(&arguments[1..]);
+        }
         if first == conflicts::NAME || first == program::REPLICAS.0 {
             return program::run(first, first, &arguments[1..]);
         }

@@ -191,16 +191,17 @@ fn check(shared: &Shared, copy: &dyn Storage, own: Option<&dyn Storage>) -> Resu
 }
 
 /// Asks the leader to be a member, as long as this replica is none and is to be one. Where nobody
-/// answers at the address that it was told, somebody else whom it knows by its copy may.
+/// answers at the address that it was told, somebody else whom it knows by its copy may. Whatever
+/// a leader says: what it has made it a member by may go with that leader, until a majority has it.
 pub(crate) async fn join(shared: Arc<Shared>, running: Arc<Running>) {
     let Some(first) = shared.options.join.clone() else { return };
     let id = shared.options.id;
     let (mut address, mut asked) = (first.clone(), 0);
     while !running.progress.is_ending() {
-        let members = running.members();
-        if members.voter_ids().any(|voter| voter == id) {
+        if has_joined(&running, id) {
             return;
         }
+        let members = running.members();
         let mut caller = caller(&shared, 0, &address);
         let request = Request::Join { id, member: own(&shared) };
         let answer = tokio::time::timeout(10 * ANSWER_MAX, caller.call(request)).await;
@@ -210,7 +211,7 @@ pub(crate) async fn join(shared: Arc<Shared>, running: Arc<Running>) {
         asked += 1;
         let other = all[asked % all.len()].clone();
         address = match answer {
-            Ok(Ok(Answer::Done)) => return,
+            Ok(Ok(Answer::Done)) => address,
             Ok(Ok(Answer::Elsewhere(Some(leader)))) => leader,
             Ok(Ok(answer)) => {
                 tracing::warn!(error = %unexpected(answer), "a replica cannot join yet");
@@ -220,4 +221,12 @@ pub(crate) async fn join(shared: Arc<Shared>, running: Arc<Running>) {
         };
         tokio::time::sleep(ASK_EVERY).await;
     }
+}
+
+/// Whether a majority has made it one that votes.
+fn has_joined(running: &Running, id: NodeId) -> bool {
+    let now = running.raft.metrics();
+    let now = now.borrow();
+    let members = &now.membership_config;
+    members.voter_ids().any(|voter| voter == id) && *members.log_id() <= now.last_applied
 }
