@@ -129,13 +129,7 @@ def remanent_table(phase: str) -> None:
         measured.say(con.execute("select sum(money) from account").fetchone()[0])
 
 
-def remanent_sql(phase: str) -> None:
-    import remanent
-
-    con = remanent.connect(autocommit=True)
-    con.execute("create table account (id bigint primary key, owner text, money double precision)")
-    with con.transaction():
-        con.executemany("insert into account values (?, ?, ?)", map(account, range(ROWS)))
+def by_statements(phase: str, con: Any) -> None:
     cursor = con.cursor()
     if phase == "read":
         total, keys = 0.0, keys_to_read()
@@ -150,6 +144,16 @@ def remanent_sql(phase: str) -> None:
             for key in keys:
                 cursor.execute(update, ("new", 1.0, key))
         measured.say(con.execute("select sum(money) from account").fetchone()[0])
+
+
+def remanent_sql(phase: str) -> None:
+    import remanent
+
+    con = remanent.connect(autocommit=True)
+    con.execute("create table account (id bigint primary key, owner text, money double precision)")
+    with con.transaction():
+        con.executemany("insert into account values (?, ?, ?)", map(account, range(ROWS)))
+    by_statements(phase, con)
 
 
 def lmdb_table(phase: str) -> None:
@@ -189,20 +193,7 @@ def sqlite_table(phase: str) -> None:
     con.execute("begin")
     con.executemany("insert into account values (?, ?, ?)", map(account, range(ROWS)))
     con.execute("commit")
-    cursor = con.cursor()
-    if phase == "read":
-        total, keys = 0.0, keys_to_read()
-        with Measured(READS) as measured:
-            for key in keys:
-                total += cursor.execute("select * from account where id = ?", (key,)).fetchone()[2]
-        measured.say(total)
-    else:
-        keys = keys_to_write()
-        update = "update account set owner = ?, money = ? where id = ?"
-        with Measured(WRITES) as measured:
-            for key in keys:
-                cursor.execute(update, ("new", 1.0, key))
-        measured.say(con.execute("select sum(money) from account").fetchone()[0])
+    by_statements(phase, con)
 
 
 # Ten million rows of six columns, to and from Arrow.

@@ -125,7 +125,7 @@ impl Follower {
         let connection = format!("host=127.0.0.1,127.0.0.1,127.0.0.1 port={ports} user=tester");
         let mut command = Command::new(env!("CARGO_BIN_EXE_remanent"));
         command.args(["feed", &connection, "--from", "0", "--follow", "--table", "public.t"]);
-        let mut feed = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut feed = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(feed.stdout.take().unwrap()).lines();
         let (said, keys) = mpsc::channel();
         std::thread::spawn(move || {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{LoadBalanceHosts, SslMode};
 use tokio_postgres::{Client, Config, Error as ClientError, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -62,14 +62,33 @@ impl Server {
     /// # Errors
     /// The client's.
     pub(crate) async fn connect(&self) -> Result<Client, ClientError> {
+        self.connect_by(&self.config).await
+    }
+
+    /// The same to whichever of the servers comes first by chance.
+    ///
+    /// # Errors
+    /// The client's.
+    pub(crate) async fn connect_to_any(&self) -> Result<Client, ClientError> {
+        let mut config = self.config.clone();
+        config.load_balance_hosts(LoadBalanceHosts::Random);
+        self.connect_by(&config).await
+    }
+
+    /// How many servers there are.
+    pub(crate) fn count(&self) -> usize {
+        self.config.get_hosts().len().max(self.config.get_hostaddrs().len())
+    }
+
+    async fn connect_by(&self, config: &Config) -> Result<Client, ClientError> {
         match &self.tls {
             None => {
-                let (client, connection) = self.config.connect(NoTls).await?;
+                let (client, connection) = config.connect(NoTls).await?;
                 tokio::spawn(connection);
                 Ok(client)
             }
             Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await?;
+                let (client, connection) = config.connect(tls.clone()).await?;
                 tokio::spawn(connection);
                 Ok(client)
             }

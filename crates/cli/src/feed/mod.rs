@@ -21,6 +21,10 @@ const FLAG_NAMES: [&str; 5] = ["from", "table", "follow", "authority", "help"];
 /// How long it waits where nothing new was committed, and before it connects again.
 const LOOK_AFTER: Duration = Duration::from_millis(50);
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
+/// How often it asks another replica, for each that there is, whether its log reaches back so far.
+const OTHERS: usize = 5;
+/// The SQLSTATE of a log that does not.
+const GONE: &str = "55R02";
 
 /// Runs the command.
 pub(crate) fn run(flags: &Flags) -> Outcome {
@@ -98,6 +102,7 @@ impl Feed {
             Some(from) => from,
             None => now(&client).await?,
         };
+        let mut others = if server.count() > 1 { OTHERS * server.count() } else { 0 };
         loop {
             match self.round(&client).await {
                 Ok(_) if !follows => return Ok(()),
@@ -106,7 +111,13 @@ impl Feed {
                 Err(Stop::Server(error)) if follows && client::is_passing(&error) => {
                     self.out.flush()?;
                     say(&format!("{}; connecting again", client::said(&error)));
-                    client = again(server).await?;
+                    client = again(server, Server::connect).await?;
+                }
+                // Another replica, which is no copy, may have the log from there on.
+                Err(Stop::Server(error)) if others > 0 && is_gone(&error) => {
+                    others -= 1;
+                    say(&format!("{}; asking another replica", client::said(&error)));
+                    client = again(server, Server::connect_to_any).await?;
                 }
                 Err(stop) => return Err(stop),
             }
@@ -174,11 +185,18 @@ async fn now(client: &Client) -> Result<u64, Stop> {
     Ok(0)
 }
 
+fn is_gone(error: &ClientError) -> bool {
+    error.code().is_some_and(|code| code.code() == GONE)
+}
+
 /// Connects until that succeeds, or is refused for good.
-async fn again(server: &Server) -> Result<Client, Stop> {
+async fn again(
+    server: &Server,
+    connect: impl AsyncFn(&Server) -> Result<Client, ClientError>,
+) -> Result<Client, Stop> {
     loop {
         tokio::time::sleep(AGAIN_AFTER).await;
-        match server.connect().await {
+        match connect(server).await {
             Err(error) if client::is_passing(&error) => {}
             connected => return Ok(connected?),
         }

@@ -14,7 +14,7 @@ use remanent_engine::{ChangeKind as EngineKind, Database, FeedTable};
 use super::json;
 use crate::catalog::table::type_metadata;
 use crate::database::SqlDatabase;
-use crate::error::Result;
+use crate::error::{Error, Result, SqlState};
 use crate::names::Name;
 use crate::values::arrow_in::array_of;
 use crate::values::datum::Datum;
@@ -173,6 +173,10 @@ impl SqlDatabase {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn change_feed(self: &Arc<Self>, lsn: u64) -> Result<ChangeFeed> {
+        if self.is_of_group() && lsn > self.lsn()? {
+            let text = format!("this replica does not have position {lsn} of the log so far");
+            return Err(Error::new(SqlState::NOT_NOW, text).hint("Ask again, or another one."));
+        }
         let changes = remanent_engine::ChangeFeed::open(Arc::clone(self.engine()), lsn)?;
         let (database, version) = (Arc::clone(self), self.catalog_version());
         Ok(ChangeFeed {

@@ -60,6 +60,11 @@ impl SqlDatabase {
         let _ = self.group.set(group);
     }
 
+    /// Whether it is a replica of a group.
+    pub(crate) fn is_of_group(&self) -> bool {
+        self.group.get().is_some()
+    }
+
     /// Whether it can be changed here: it is no replica, or the one that leads.
     pub fn takes_changes(&self) -> bool {
         let leads = Replica::of(&self.engine).map_or(true, |replica| replica.leads());
