@@ -123,7 +123,7 @@ def record(
     >>> cities.insert(City("Ulm", 126_000))
     >>> cities["Ulm"]
     City(name='Ulm', people=126000, mayor=None)
-    >>> con.sql("select sum(people) from city").fetchone()
+    >>> con.sql("select max(people) from city").fetchone()
     (126000,)
     """
 
