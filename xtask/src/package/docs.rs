@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::outcome::Outcome;
 use crate::process;
 
-const MDBOOK: &str = "0.5";
+const MDBOOK: &str = "~0.5";
 
 pub(super) fn make(root: &Path, folder: &Path) -> Outcome {
     let tools = folder.join("tools");
