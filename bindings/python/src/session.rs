@@ -116,7 +116,7 @@ impl Session {
 
     /// Whether a transaction is open, whether it has made or changed tables, and whether it can
     /// only be rolled back: `"idle"`, `"open"`, `"defining"` or `"failed"`.
-    fn transaction_status(&self, py: Python<'_>) -> PyResult<&'static str> {
+    pub(crate) fn transaction_status(&self, py: Python<'_>) -> PyResult<&'static str> {
         self.directly(py, |session| {
             Ok(match session.status() {
                 TransactionStatus::Idle => "idle",

@@ -162,6 +162,8 @@ def test_values_that_a_column_cannot_have_are_refused(con, name, value):
         ("double", "1.5"),
         ("money", 1.5),
         ("uuid", 5),
+        ("i8", object()),
+        ("text", {1}),
     ],
 )
 def test_values_of_other_types_are_refused(con, name, value):
@@ -453,6 +455,17 @@ def test_what_sql_adds_is_kept(con):
     assert pets.insert_all([Pet(None, 5, 1), Pet(None, 5, 2)]) == 2
     assert len({pet.id for pet in pets}) == 3
     assert pets.delete(10) and not pets.delete(10)
+    # All or none, here as well.
+    before = len(pets)
+    with pytest.raises(remanent.IntegrityError):
+        pets.insert_all([Pet(20, 5, 1), Pet(21, 5, -1)])
+    assert len(pets) == before
+    con.begin()
+    pets.insert(Pet(30, 5, 1))
+    with pytest.raises(remanent.IntegrityError):
+        pets.insert_all([Pet(31, 5, 1), Pet(32, 5, -1)])
+    con.commit()
+    assert len(pets) == before + 1
 
 
 def test_closed_connections_refuse(con, people):
@@ -466,9 +479,13 @@ def test_closed_connections_refuse(con, people):
 
 def test_records_stay_in_a_folder(tmp_path):
     with remanent.connect(tmp_path) as con:
-        con.table(Person).insert(ANNA)
-    with remanent.connect(tmp_path) as con:
+        table = con.table(Person)
+        table.insert(ANNA)
+    # A table that is kept does not keep the database open: others may give options.
+    with remanent.connect(tmp_path, budget="64MB") as con:
         assert list(con.table(Person)) == [ANNA]
+    with pytest.raises(remanent.InterfaceError):
+        table[1]
 
 
 KEYS = st.integers(-3, 300)

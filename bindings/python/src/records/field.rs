@@ -12,7 +12,7 @@ use remanent_engine::Row;
 use remanent_engine::schema::Value;
 use remanent_sql::{Datum, RecordColumn, SqlType};
 
-use crate::error::{DataError, of_sql};
+use crate::error::{DataError, ProgrammingError, of_sql};
 use crate::values::classes::classes;
 use crate::values::of_python;
 use crate::values::to_python::Converter;
@@ -185,13 +185,16 @@ impl Field {
         let py = object.py();
         let datum = match column.sql_type() {
             SqlType::Json => json(object)?,
-            _ => of_python::datum(object)?,
+            _ => match of_python::datum(object) {
+                // Here it is a value, and no parameter.
+                Err(error) if error.is_instance_of::<ProgrammingError>(py) => {
+                    return Err(wrong_type(column, object));
+                }
+                datum => datum?,
+            },
         };
         if !is_of_kind(&datum, column.sql_type()) {
-            let (name, sql_type) = (column.name(), column.sql_type());
-            let class = object.get_type().name()?.to_string();
-            let text = format!("{name} is {sql_type}, which a value of type {class} cannot be");
-            return Err(PyTypeError::new_err(text));
+            return Err(wrong_type(column, object));
         }
         column.assigned(&datum).map_err(|error| of_sql(py, &error))
     }
@@ -232,6 +235,17 @@ impl Kind {
             Self::UInteger => number.try_into().ok().map(Value::U32),
             _ => None,
         }
+    }
+}
+
+fn wrong_type(column: RecordColumn<'_>, object: &Bound<'_, PyAny>) -> PyErr {
+    let (name, sql_type) = (column.name(), column.sql_type());
+    match object.get_type().name() {
+        Ok(class) => {
+            let text = format!("{name} is {sql_type}, which a value of type {class} cannot be");
+            PyTypeError::new_err(text)
+        }
+        Err(error) => error,
     }
 }
 

@@ -42,6 +42,31 @@ pub(crate) fn write(
     Ok(u64::try_from(changed).unwrap_or(0))
 }
 
+/// Does all of it or nothing: in a transaction of its own, or as a part of the one that is open.
+pub(crate) fn whole<T>(
+    session: &Session,
+    py: Python<'_>,
+    work: impl FnOnce() -> PyResult<T>,
+) -> PyResult<T> {
+    let [begin, end, back] = match session.transaction_status(py)? {
+        "idle" => ["begin", "commit", "rollback"],
+        _ => [
+            "savepoint remanent_records",
+            "release remanent_records",
+            "rollback to remanent_records; release remanent_records",
+        ],
+    };
+    let run = |text: &str| session.execute(py, text, None, false).map(drop);
+    run(begin)?;
+    let done = work();
+    match done {
+        Ok(_) => run(end)?,
+        // What was wrong first, is said.
+        Err(_) => drop(run(back)),
+    }
+    done
+}
+
 fn is_json(plan: &Plan, place: usize) -> bool {
     let column = plan.records.column(plan.fields[place].column);
     column.is_some_and(|column| *column.sql_type() == SqlType::Json)

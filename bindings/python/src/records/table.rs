@@ -188,10 +188,12 @@ impl Table {
             let given = records.iter().map(|record| self.given(&plan, record, Write::Insert));
             let given = given.collect::<PyResult<Vec<_>>>()?;
             if plan.records.written_by_statements().is_some() {
-                for given in &given {
-                    self.by_statement(py, given, Write::Insert)?;
-                }
-                return Ok(given.len());
+                return statements::whole(self.session.get(), py, || {
+                    for given in &given {
+                        self.by_statement(py, given, Write::Insert)?;
+                    }
+                    Ok(given.len())
+                });
             }
             let rows = given.iter().map(|given| given.values().map(|values| plan.row(&values)));
             let rows = rows.collect::<PyResult<Vec<_>>>()?;

@@ -12,6 +12,7 @@ use remanent_engine::{TransactionOptions, WriteTransaction};
 
 use super::{MadeFor, transact};
 use crate::catalog::privilege::Privilege;
+use crate::catalog::role::Actor;
 use crate::catalog::snapshot::{Relation, Snapshot, unknown_table};
 use crate::catalog::table::{Column, Table, duplicate_named};
 use crate::catalog::written::read_type;
@@ -29,7 +30,8 @@ pub struct RecordTable {
     table: Allowed,
     made_for: MadeFor,
     written_by_statements: Option<&'static str>,
-    database: Arc<SqlDatabase>,
+    /// Whose rights were checked.
+    actor: Actor,
 }
 
 /// A column of a table of records.
@@ -56,7 +58,7 @@ enum Way {
     /// The block's.
     Block(OwnedTransaction),
     /// One for each call.
-    Alone,
+    Alone(Arc<SqlDatabase>),
 }
 
 impl RecordTable {
@@ -108,6 +110,11 @@ impl RecordTable {
         })
     }
 
+    /// Whether it is what this caller would find now, with the rights that were checked.
+    fn holds_in(&self, context: &StatementContext) -> bool {
+        self.actor == context.actor && self.made_for.holds_in(context)
+    }
+
     /// What SQL adds to its rows, if it does: then statements alone can write it.
     pub fn written_by_statements(&self) -> Option<&'static str> {
         self.written_by_statements
@@ -135,10 +142,10 @@ impl RecordTable {
     ) -> Result<Option<T>> {
         match &reading.0 {
             Way::Block(transaction) => Ok(Some(work(&*transaction.read()?)?)),
-            Way::Alone => {
-                let reading = self.database.engine.begin_read()?;
+            Way::Alone(database) => {
+                let reading = database.engine.begin_read()?;
                 // A table that was dropped since may be another by now.
-                match self.database.catalog_version() == self.made_for.version {
+                match database.catalog_version() == self.made_for.version {
                     true => Ok(Some(work(&reading)?)),
                     false => Ok(None),
                 }
@@ -153,10 +160,10 @@ impl RecordTable {
     pub fn kept(&self, reading: &RecordReading) -> Result<Option<OwnedTransaction>> {
         match &reading.0 {
             Way::Block(transaction) => Ok(Some(transaction.clone())),
-            Way::Alone => {
+            Way::Alone(database) => {
                 let options = TransactionOptions::new();
-                let kept = OwnedTransaction::begin_read(&self.database.engine, &options)?;
-                let holds = self.database.catalog_version() == self.made_for.version;
+                let kept = OwnedTransaction::begin_read(&database.engine, &options)?;
+                let holds = database.catalog_version() == self.made_for.version;
                 Ok(holds.then_some(kept))
             }
         }
@@ -241,7 +248,7 @@ pub(crate) fn find(context: &mut StatementContext, name: &str) -> Result<RecordT
         table: access.table(&table, &[Privilege::Select])?,
         made_for: MadeFor { version: catalog.version, path: path.clone() },
         written_by_statements: added_by_sql(&table, &catalog, access),
-        database: Arc::clone(&context.database),
+        actor: context.actor,
     })
 }
 
@@ -275,16 +282,16 @@ pub(crate) fn reading(
 ) -> Result<Option<RecordReading>> {
     context.renew_rights();
     context.check_not_failed()?;
-    if !records.made_for.holds_in(context) {
+    if !records.holds_in(context) {
         return Ok(None);
     }
     if context.block.is_none() {
         context.wait_until_fresh()?;
-        return Ok(Some(RecordReading(Way::Alone)));
+        return Ok(Some(RecordReading(Way::Alone(Arc::clone(&context.database)))));
     }
     context.begin_statement();
     let transaction = context.transaction(false)?;
-    let holds = records.made_for.holds_in(context);
+    let holds = records.holds_in(context);
     Ok(holds.then(|| RecordReading(Way::Block(transaction.owned()))))
 }
 
@@ -300,7 +307,7 @@ pub(crate) fn write<T>(
 ) -> Result<Option<T>> {
     context.renew_rights();
     context.check_not_failed()?;
-    if !records.made_for.holds_in(context) {
+    if !records.holds_in(context) {
         return Ok(None);
     }
     if let Some(why) = records.written_by_statements {
